@@ -46,7 +46,7 @@ func TestStart(t *testing.T) {
 			}
 			traced := line.FindAllStringSubmatch(string(out), -1)
 			if len(traced) < 50 {
-				t.Fatalf("the runtime tells of the initialisation of %d packages:\n%s", len(traced), out)
+				t.Fatalf("the runtime traced the initialisation of %d packages, want at least 50:\n%s", len(traced), out)
 			}
 			bytes, times := 0, 0
 			for _, m := range traced {

@@ -113,7 +113,7 @@ func TestDryRunsDoNotAsk(t *testing.T) {
 
 // A take applies only to the value and owner that the user saw. If either has changed by the time
 // of the write, the user is asked again.
-func TestWhatIsTakenWasSeen(t *testing.T) {
+func TestTakeAppliesOnlyToShownConflict(t *testing.T) {
 	for name, change := range map[string]func(u *unstructured.Unstructured){
 		"value": func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, "newer", "data", "a") },
 		"owner": func(u *unstructured.Unstructured) {
@@ -180,7 +180,7 @@ func TestWhatIsTakenWasSeen(t *testing.T) {
 }
 
 // An interrupt at a prompt leaves the conflict open, as if the user had not decided it.
-func TestInterruptedAtAQuestion(t *testing.T) {
+func TestInterruptAtPromptLeavesConflictOpen(t *testing.T) {
 	r := newRun(contestedServer(t, "a"))
 	ctx, interrupt := context.WithCancel(t.Context())
 	r.engine.Decide = func(context.Context, []Contested) [][]Decision {

@@ -231,7 +231,7 @@ func conflictErr() error {
 	return err
 }
 
-func TestConflictStopsItsPhaseAndThoseAfter(t *testing.T) {
+func TestConflictStopsItsPhaseAndLaterPhases(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{"b": held(t, "b", "other")}}
 	server.apply = func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 		if u.GetName() == "b" {
@@ -278,7 +278,7 @@ func TestConflictThatAppearsAfterTheCheck(t *testing.T) {
 
 // A forced apply names the version that was read, so that it takes fields only from the owners that
 // the user saw.
-func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
+func TestTakeIsBoundToReadVersion(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{"a": held(t, "a", "other")}}
 	writes := 0
 	server.apply = func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
@@ -303,7 +303,7 @@ func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
+func TestDependentsOfFailedObjectAreSkipped(t *testing.T) {
 	first := item(t, "first")
 	server := &fake{apply: func(u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
 		if u.GetName() == "first" {
@@ -324,7 +324,7 @@ func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
 
 // Edge case 18: a run waits for a kind whose CRD it applies. If a former CRD served the kind, the
 // run waits until the new CRD is established, because discovery may still list the old one.
-func TestDefinedKindIsWaitedFor(t *testing.T) {
+func TestRunWaitsForKindOfAppliedCRD(t *testing.T) {
 	for resource, want := range map[string][]string{
 		"":       {"apply custom", "apply definition", "established definition", "served ConfigMap"}, // in any order
 		"things": {"apply definition", "established definition", "served ConfigMap", "apply custom"},
@@ -361,7 +361,7 @@ func TestUnknownKindFailsAtOnce(t *testing.T) {
 	}
 }
 
-func TestInterruptedRunTellsWhatWasNotDone(t *testing.T) {
+func TestInterruptedRunReportsSkippedObjects(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	server := &fake{apply: func(u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
@@ -386,7 +386,7 @@ func (e arrivedError) Unwrap() error { return e.error }
 func (e arrivedError) MayBeWritten() bool { return true }
 
 // An interrupted write is not reported as skipped.
-func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
+func TestInterruptedRunReportsWritesThatMayHaveSucceeded(t *testing.T) {
 	for name, wrap := range map[string]func(error) error{
 		"under way": func(err error) error { return arrivedError{err} },
 		"not sent":  func(err error) error { return err },
@@ -448,7 +448,7 @@ func TestDryRunsWriteNothing(t *testing.T) {
 
 // Edge case 18: if a cache still has a kind from a deleted CRD, the run waits for it like for a new
 // kind.
-func TestRedefinedKindIsWaitedFor(t *testing.T) {
+func TestRunWaitsForKindOfReplacedCRD(t *testing.T) {
 	definition := item(t, "definition")
 	definition.GVK.Kind = "CustomResourceDefinition"
 	server := &fake{}

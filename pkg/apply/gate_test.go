@@ -26,23 +26,23 @@ func TestWait(t *testing.T) {
 		want   []string
 		err    error
 	}{
-		"all of it": {
+		"all objects become ready": {
 			waited: []string{"a", "b c"},
 			want:   []string{"a created", "b created", "c created"},
 		},
-		"what is needed does not become ready": {
+		"a needed object does not become ready": {
 			fail:   "a",
 			waited: []string{"a"},
 			want:   []string{"a created", "b created", "c skipped"},
 			err:    unready,
 		},
-		"the last does not become ready": {
+		"the last object does not become ready": {
 			fail:   "c",
 			waited: []string{"a", "b c"},
 			want:   []string{"a created", "b created", "c created"},
 			err:    unready,
 		},
-		"what is not applied is not waited for, nor is the rest": {
+		"after a refusal, only needed objects are waited for": {
 			reject: "b",
 			waited: []string{"a"},
 			want:   []string{"a created", "b failed", "c created"},

@@ -15,7 +15,7 @@ import (
 
 // One run reports the conflicts of all phases. It sends no dry run for absent objects, or for
 // objects that need an absent one.
-func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
+func TestPhasesAfterAConflictAreChecked(t *testing.T) {
 	b := item(t, "b")
 	server := &fake{live: map[string]*unstructured.Unstructured{
 		"b": held(t, "b", "other"), "c": held(t, "c", "other"), "d": held(t, "d", "other"), "e": held(t, "e", "other"),
@@ -56,7 +56,7 @@ func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 
 // An unchanged object in a phase with a conflict is reported as unchanged, even if only a dry run
 // shows that it is unchanged.
-func TestUnchangedBesideAConflict(t *testing.T) {
+func TestUnchangedObjectInPhaseWithConflict(t *testing.T) {
 	same := parse(t, `
 apiVersion: v1
 kind: ConfigMap

@@ -39,17 +39,17 @@ func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
 
 // If this run created a CRD, no object of its kind can exist, and reading it would waste a round
 // trip. Objects of other kinds, and objects whose CRD existed before, are read.
-func TestWhatCannotExistIsNotRead(t *testing.T) {
+func TestObjectsOfCreatedKindAreNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		definition string
 		there      bool
 		want       []string
 	}{
-		"created":           {"widgets.example.com", false, nil},
-		"there before":      {"widgets.example.com", true, []string{"w"}},
-		"another kind's":    {"gadgets.example.com", false, []string{"w"}},
-		"of another group":  {"widgets.example.org", false, []string{"w"}},
-		"of a longer group": {"widgets.more.example.com", false, []string{"w"}},
+		"created":                        {"widgets.example.com", false, nil},
+		"definition that existed before": {"widgets.example.com", true, []string{"w"}},
+		"definition of another kind":     {"gadgets.example.com", false, []string{"w"}},
+		"definition of another group":    {"widgets.example.org", false, []string{"w"}},
+		"definition of a longer group":   {"widgets.more.example.com", false, []string{"w"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			definition := item(t, "x")
@@ -83,7 +83,7 @@ func TestWhatCannotExistIsNotRead(t *testing.T) {
 
 // If another client creates an object after the run looked for it, the create fails. The object is
 // then treated like any existing object.
-func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
+func TestObjectCreatedMeanwhileIsNotOverwritten(t *testing.T) {
 	definition := item(t, "x")
 	definition.Name, definition.GVK.Kind = "widgets.example.com", "CustomResourceDefinition"
 	server := &fake{live: map[string]*unstructured.Unstructured{}}
@@ -101,6 +101,6 @@ func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
 		looked = looked || call == "get w"
 	}
 	if !looked {
-		t.Errorf("the object that appeared was not looked at: %q", server.calls)
+		t.Errorf("the object that another client created was not read again: requests %q", server.calls)
 	}
 }

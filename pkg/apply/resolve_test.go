@@ -21,7 +21,7 @@ import (
 // The run waits for a kind that is not served if an applied object of the set may install the kind,
 // or if the user expects it. It never waits for a built-in kind. In other cases, the item fails
 // after one request, with a hint how to wait.
-func TestWhichKindsAreWaitedFor(t *testing.T) {
+func TestRunWaitsForUnservedKinds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		group   string
 		brought bool
@@ -30,13 +30,13 @@ func TestWhichKindsAreWaitedFor(t *testing.T) {
 		want    []string // requests about the kind
 		hint    string
 	}{
-		"by nothing":                     {group: "x.io", hint: ""},
-		"by an operator of the set":      {group: "x.io", brought: true, want: []string{"served Thing"}},
-		"by an operator that is refused": {group: "x.io", brought: true, failing: true, hint: ""},
-		"by something else, as expected": {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
-		"by an operator, for longer":     {group: "x.io", brought: true, await: time.Minute, want: []string{"served Thing 1m"}},
-		"of Kubernetes":                  {group: "batch"},
-		"of Kubernetes, as expected":     {group: "policy", await: time.Minute},
+		"kind that nothing installs":                                      {group: "x.io", hint: ""},
+		"kind that an operator in the set installs":                       {group: "x.io", brought: true, want: []string{"served Thing"}},
+		"kind of a refused operator":                                      {group: "x.io", brought: true, failing: true, hint: ""},
+		"kind that the user expects":                                      {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
+		"kind that an operator in the set installs, with a given timeout": {group: "x.io", brought: true, await: time.Minute, want: []string{"served Thing 1m"}},
+		"built-in kind":                                                   {group: "batch"},
+		"built-in kind that the user expects":                             {group: "policy", await: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operator := item(t, "operator")
@@ -127,7 +127,7 @@ func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within
 
 // The two requests about a new CRD are sent at once. If the server refuses the CRD, the wait for
 // its kind ends.
-func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
+func TestDefinitionAndItsKindAreAwaitedConcurrently(t *testing.T) {
 	for name, refusing := range map[string]bool{"accepted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
 				err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{custom}))
 				got := r.of("custom").Err
 				if refusing != (err != nil) || refusing != (got != nil) || refusing && got.Error() != "its name is taken" {
-					t.Errorf("%v, custom: %v", err, got)
+					t.Errorf("Run() = %v, error of custom: %v, want both only if the definition is refused", err, got)
 				}
 			})
 		})

@@ -58,10 +58,10 @@ func TestReview(t *testing.T) {
 		result   string
 		compared int
 	}{
-		"the reviewed version":            {review: reviewed{version: "7"}, live: "7", calls: []string{"apply a"}, result: "a configured"},
-		"another version, the same":       {review: reviewed{version: "6"}, live: "7", calls: []string{"try a", "apply a"}, result: "a configured", compared: 1},
-		"another version, something else": {review: reviewed{version: "6", other: other}, live: "7", calls: []string{"try a"}, result: "a failed", compared: 1},
-		"another version comes, something else": {
+		"the reviewed version":                  {review: reviewed{version: "7"}, live: "7", calls: []string{"apply a"}, result: "a configured"},
+		"another version with the same changes": {review: reviewed{version: "6"}, live: "7", calls: []string{"try a", "apply a"}, result: "a configured", compared: 1},
+		"another version with other changes":    {review: reviewed{version: "6", other: other}, live: "7", calls: []string{"try a"}, result: "a failed", compared: 1},
+		"another version with other changes appears before the write": {
 			review: reviewed{version: "7", other: other}, live: "7", late: "8",
 			calls: []string{"apply a", "get a", "try a"}, result: "a failed", compared: 1,
 		},
@@ -84,7 +84,7 @@ func TestReview(t *testing.T) {
 					return out, nil
 				}
 				if tc.live != "" && (u.GetUID() != "u" || u.GetResourceVersion() != server.found("a").GetResourceVersion()) {
-					t.Errorf("the write is bound to %s at %s", u.GetUID(), u.GetResourceVersion())
+					t.Errorf("the write names UID %s and version %s, want those of the live object", u.GetUID(), u.GetResourceVersion())
 				}
 				if tc.late != "" {
 					server.appear("a", at(tc.late))

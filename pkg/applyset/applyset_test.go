@@ -101,13 +101,13 @@ func TestRead(t *testing.T) {
 			live: parent(label, map[string]string{ToolingAnnotation: "kubectl/v1.36.3", KindsAnnotation: ""}),
 			want: Promise{nil, []string{"prod"}}, told: true,
 		},
-		"an editor's": {
+		"edited by hand": {
 			live: parent(label, map[string]string{
 				ToolingAnnotation: Tooling, KindsAnnotation: "Secret, ConfigMap,,Secret ", NamespacesAnnotation: "b, a,prod",
 			}),
 			want: Promise{kinds("ConfigMap", "Secret"), []string{"a", "b", "prod"}}, told: true,
 		},
-		"an old kubectl's": {
+		"written by an old kubectl": {
 			live: parent(label, map[string]string{ToolingAnnotation: "kubectl/v1.27.0", resourcesAnnotation: "deployments.apps,secrets"}),
 			want: Promise{nil, []string{"prod"}}, told: true, pending: []string{"deployments.apps", "secrets"},
 		},
@@ -115,15 +115,15 @@ func TestRead(t *testing.T) {
 			live: parent(label, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: "Secret", resourcesAnnotation: "configmaps"}),
 			want: Promise{kinds("Secret"), []string{"prod"}}, told: true,
 		},
-		"another tool's": {
+		"written by another tool": {
 			live: parent(label, map[string]string{ToolingAnnotation: "example.com/kubectl/v1", KindsAnnotation: "Secret"}),
 			want: Promise{kinds("Secret"), []string{"prod"}}, told: true, err: new(*object.HintedError),
 		},
-		"none yet":      {live: parent(nil, nil), want: Promise{nil, []string{"prod"}}},
-		"copied":        {live: parent(map[string]string{IDLabel: ID(secretRef("prod", "old"))}, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
-		"without id":    {live: parent(nil, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
-		"without tool":  {live: parent(label, map[string]string{KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
-		"without kinds": {live: parent(label, map[string]string{ToolingAnnotation: Tooling}), want: Promise{nil, []string{"prod"}}, err: new(*BrokenError)},
+		"no annotations yet": {live: parent(nil, nil), want: Promise{nil, []string{"prod"}}},
+		"copied":             {live: parent(map[string]string{IDLabel: ID(secretRef("prod", "old"))}, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
+		"without id":         {live: parent(nil, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
+		"without tool":       {live: parent(label, map[string]string{KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
+		"without kinds":      {live: parent(label, map[string]string{ToolingAnnotation: Tooling}), want: Promise{nil, []string{"prod"}}, err: new(*BrokenError)},
 	} {
 		r := Read(tt.live)
 		if diff := cmp.Diff(tt.want, r.Promise); diff != "" || r.Told != tt.told {
@@ -144,7 +144,7 @@ func TestRead(t *testing.T) {
 }
 
 // A rendered parent is read with the rendered promise and the parent's own namespace.
-func TestRenderIsReadBack(t *testing.T) {
+func TestRenderAndReadRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 15))
 	for range 2000 {
 		r := Record{Parent: secretRef("prod", "shop")}
@@ -160,14 +160,14 @@ func TestRenderIsReadBack(t *testing.T) {
 		}
 		got := Read(u)
 		if !got.Promise.Equal(p.Union(Promise{Namespaces: []string{"prod"}})) || got.Check() != nil || got.Tooling != Tooling {
-			t.Fatalf("%v became %v: %v", p, got, got.Check())
+			t.Fatalf("rendered %v, read back %v: %v", p, got, got.Check())
 		}
 		if slices.Contains(words(u.GetAnnotations()[NamespacesAnnotation]), "prod") {
 			t.Fatalf("%v", u.GetAnnotations())
 		}
 	}
 	if _, err := Render(Record{}, Promise{Namespaces: []string{"a,b"}}); err == nil {
-		t.Error("a name with a comma was written")
+		t.Error("Render accepted a namespace name with a comma")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestClaims(t *testing.T) {
 			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
 			want:   []string{"Flux Kustomization flux-system/apps"},
 		},
-		"HelmRelease, and so Helm": {
+		"HelmRelease with a Helm annotation": {
 			labels:      map[string]string{"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "prod"},
 			annotations: map[string]string{"meta.helm.sh/release-name": "web"},
 			want:        []string{"Helm release web", "Flux HelmRelease prod/web"},

@@ -98,7 +98,7 @@ func TestDecide(t *testing.T) {
 		stay    int
 		manager string
 	}{
-		"what left": {
+		"object that left the input": {
 			members: []Member{thing("ConfigMap/a"), thing("ConfigMap/b")}, input: inputs(thing("ConfigMap/b")),
 			doomed: "configmap/a", stay: 1,
 		},
@@ -146,7 +146,7 @@ func TestDecide(t *testing.T) {
 			input:   inputs(thing("ConfigMap/a", in("dev"))), allow: []string{"ns"},
 			doomed: "namespace/stage", kept: "namespace/dev holds", stay: 1,
 		},
-		"a namespace that holds what is kept": {
+		"a namespace that holds a kept object": {
 			members: []Member{thing("Namespace/dev"), thing("ConfigMap/a", in("dev"), noted(PruneAnnotation, "disabled"))}, allow: []string{"ns"},
 			kept: "configmap/a disabled, namespace/dev holds",
 		},
@@ -164,11 +164,11 @@ func TestDecide(t *testing.T) {
 		},
 		"a namespace that holds copies": {members: []Member{thing("Namespace/dev"), thing("Pod/a", in("dev"), ownedBy("x.io/v1", "Db", "db"))}, allow: []string{"ns"}, doomed: "namespace/dev", kept: "pod/a copied"},
 		"the namespace of the parent":   {members: []Member{thing("Namespace/prod")}, allow: []string{"ns"}, kept: "namespace/prod holds"},
-		"a definition of what the input has": {
+		"a definition whose kind is in the input": {
 			members: []Member{thing(crd + "/as.x.io"), thing(crd + "/bs.x.io"), thing("A.x.io/a")}, input: inputs(thing("A.x.io/a")), allow: []string{"crd"},
 			doomed: "customresourcedefinition.apiextensions.k8s.io/bs.x.io", kept: "customresourcedefinition.apiextensions.k8s.io/as.x.io holds", stay: 1,
 		},
-		"copies of labels": {
+		"objects with copied labels": {
 			members: []Member{
 				thing("Service/a"),
 				thing("Endpoints/a", labelled("endpoints.kubernetes.io/managed-by", "endpoint-controller")),
@@ -198,7 +198,7 @@ func TestDecide(t *testing.T) {
 			ref.Namespace = ""
 			kept = append(kept, ref.String()+" "+string(k.Reason))
 			if k.Text() == "" || !covers(d.Left(), k.Ref) {
-				t.Errorf("%s: %s: nothing is said, or it is not promised", name, k.Ref)
+				t.Errorf("%s: %s has no text or is not in Left()", name, k.Ref)
 			}
 		}
 		if diff := cmp.Diff([]string{tt.doomed, tt.kept}, []string{strings.Join(doomed, ", "), strings.Join(kept, ", ")}); diff != "" {
@@ -226,16 +226,16 @@ func TestDoubt(t *testing.T) {
 		input, members []Member
 		want           string
 	}{
-		"an empty input":                       {nil, many(3), "the input is empty"},
-		"an empty input, and an empty set":     {nil, nil, ""},
-		"nothing in common":                    {elsewhere, many(3), "no object of the set is in the input, and 3 of 3 objects would be deleted"},
-		"nothing in common with an empty set":  {elsewhere, nil, ""},
-		"half":                                 {many(4)[:2], many(4), ""},
-		"more than half":                       {many(5)[:2], many(5), "more than half of the set would be deleted: 3 of 5 objects"},
-		"copies do not make the set larger":    {many(5)[:2], append(many(5), thing("Pod/a", ownedBy("x.io/v1", "Db", "db"))), "more than half"},
-		"what is kept is part of the set":      {many(5)[:2], append(many(5), thing("Pod/a", noted(PruneAnnotation, "disabled"))), ""},
-		"nothing leaves":                       {many(5), many(5), ""},
-		"what is kept is not what would leave": {nil, []Member{thing("Pod/a", noted(PruneAnnotation, "disabled"))}, ""},
+		"an empty input":                        {nil, many(3), "the input is empty"},
+		"an empty input, and an empty set":      {nil, nil, ""},
+		"nothing in common":                     {elsewhere, many(3), "no object of the set is in the input, and 3 of 3 objects would be deleted"},
+		"nothing in common with an empty set":   {elsewhere, nil, ""},
+		"half":                                  {many(4)[:2], many(4), ""},
+		"more than half":                        {many(5)[:2], many(5), "more than half of the set would be deleted: 3 of 5 objects"},
+		"copies do not make the set larger":     {many(5)[:2], append(many(5), thing("Pod/a", ownedBy("x.io/v1", "Db", "db"))), "more than half"},
+		"kept objects count as part of the set": {many(5)[:2], append(many(5), thing("Pod/a", noted(PruneAnnotation, "disabled"))), ""},
+		"nothing leaves":                        {many(5), many(5), ""},
+		"kept objects do not count as deleted":  {nil, []Member{thing("Pod/a", noted(PruneAnnotation, "disabled"))}, ""},
 	} {
 		got := Decide(set(tt.input), tt.members).Doubt()
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
@@ -316,17 +316,17 @@ func TestDecideIsSafe(t *testing.T) {
 		d := Decide(set, members)
 		for _, m := range d.Doomed {
 			if why, again := d.Again(m, d.Kept); !again {
-				t.Fatalf("%s is doomed, and asked again it is kept: %s", m.Ref, why.Text())
+				t.Fatalf("%s is doomed, but Again keeps it: %s", m.Ref, why.Text())
 			}
 		}
 		for _, k := range d.Kept {
 			if why, again := d.Again(k.Member, nil); again && k.Reason != Holds || !again && why.Reason != k.Reason {
-				t.Fatalf("%s is kept: %s; asked again: %t, %s", k.Ref, k.Text(), again, why.Text())
+				t.Fatalf("%s is kept: %s, but Again returns %t, %s", k.Ref, k.Text(), again, why.Text())
 			}
 			m := k.Member
 			m.labels = nil
 			if why, again := d.Again(m, d.Kept); again || why.Reason != Gone {
-				t.Fatalf("%s has left the set, and goes: %t, %s", k.Ref, again, why.Text())
+				t.Fatalf("%s has left the set, but Again returns %t, %s", k.Ref, again, why.Text())
 			}
 		}
 		goes := map[object.Key]bool{}

@@ -37,7 +37,7 @@ func TestFromGo(t *testing.T) {
 			main: "(devel)",
 			want: Info{Version: "(devel)"},
 		},
-		"no time at all": {
+		"version with an invalid time": {
 			main: "v0.1.1-0.20269902030405-0123456789ab",
 			want: Info{Version: "v0.1.1-0.20269902030405-0123456789ab"},
 		},
@@ -68,7 +68,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-func TestNoVersionIsEmpty(t *testing.T) {
+func TestVersionIsNeverEmpty(t *testing.T) {
 	if got := This(); got.Version == "" || got.Go == "" {
 		t.Errorf("%+v", got)
 	}

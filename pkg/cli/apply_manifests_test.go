@@ -33,7 +33,7 @@ func ordered(t *testing.T, path string) (code int, out, stderr string) {
 
 // The printed manifests are those of the input and give the same plan when applied. Printed again,
 // they give the same text, phase by phase.
-func TestManifestsAgain(t *testing.T) {
+func TestPrintedManifestsRoundTrip(t *testing.T) {
 	for _, set := range manifestSets(t) {
 		t.Run(filepath.Base(set), func(t *testing.T) {
 			_, first, stderr := ordered(t, set)
@@ -58,7 +58,7 @@ func TestManifestsAgain(t *testing.T) {
 			for _, u := range decodeAll(t, file) {
 				i := slices.IndexFunc(in[name(u)], func(c map[string]any) bool { return reflect.DeepEqual(c, written(u)) })
 				if i < 0 {
-					t.Errorf("%s is not what was written", name(u))
+					t.Errorf("%s differs from the input", name(u))
 					continue
 				}
 				in[name(u)] = slices.Delete(in[name(u)], i, i+1)
@@ -163,11 +163,11 @@ func TestManifestsRefused(t *testing.T) {
 		args       []string
 		text, want string
 	}{
-		"for real":     {[]string{"-o", "manifests"}, "", "error: -o manifests prints manifests and applies nothing\n  hint: add --dry-run=client"},
-		"of a server":  {[]string{"-o", "manifests", "--dry-run=server"}, "", "error: -o manifests prints"},
-		"a circle":     {[]string{"-o", "manifests", "--dry-run=client"}, dependent("a", "b") + "---\n" + dependent("b", "a"), "error: objects depend on each other in a cycle"},
-		"-n":           {[]string{"-o", "manifests", "--dry-run=client", "-n", "x"}, strings.Replace(dependent("a", "b"), "name: a", "name: a, namespace: other", 1), `namespace "other" in the manifest, but -n x`},
-		"a bad choice": {[]string{"-o", "manifests", "--dry-run=client", "--take=deploy/web:.spec"}, dependent("a", "b"), "error: --take: no deploy/web in the input"},
+		"without a dry run":     {[]string{"-o", "manifests"}, "", "error: -o manifests prints manifests and applies nothing\n  hint: add --dry-run=client"},
+		"dry run by the server": {[]string{"-o", "manifests", "--dry-run=server"}, "", "error: -o manifests prints"},
+		"a cycle":               {[]string{"-o", "manifests", "--dry-run=client"}, dependent("a", "b") + "---\n" + dependent("b", "a"), "error: objects depend on each other in a cycle"},
+		"-n":                    {[]string{"-o", "manifests", "--dry-run=client", "-n", "x"}, strings.Replace(dependent("a", "b"), "name: a", "name: a, namespace: other", 1), `namespace "other" in the manifest, but -n x`},
+		"a take of an object that is not in the input": {[]string{"-o", "manifests", "--dry-run=client", "--take=deploy/web:.spec"}, dependent("a", "b"), "error: --take: no deploy/web in the input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "in.yaml")

@@ -14,7 +14,7 @@ import (
 
 // With a patience of zero, an unreachable server is asked for its kinds only once. A server that
 // hangs would otherwise cost the time of a handshake with each question.
-func TestAwayIsAskedOnce(t *testing.T) {
+func TestUnreachableServerIsAskedOnce(t *testing.T) {
 	for _, args := range [][]string{{"apply"}, {"diff"}} {
 		t.Run(args[0], func(t *testing.T) {
 			server := listen(t)
@@ -43,7 +43,7 @@ func TestAwayIsAskedOnce(t *testing.T) {
 				}
 			}
 			if len(asked) == 0 {
-				t.Error("nothing was asked")
+				t.Error("the server received no request")
 			}
 		})
 	}

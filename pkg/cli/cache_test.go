@@ -14,7 +14,7 @@ import (
 
 // The discovery cache is where kubectl keeps it, and never in the working directory unless the user
 // chooses that. Without a home directory, as in many pipelines, nothing is cached.
-func TestWhereTheCacheIs(t *testing.T) {
+func TestCacheDirectory(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answers := map[string]string{
 			"/api":    `{"kind":"APIVersions","versions":["v1"]}`,

@@ -98,7 +98,7 @@ func TestHelpAll(t *testing.T) {
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden && f.Name != "help" && strings.Count(out, "--"+f.Name+"\n")+strings.Count(out, "--"+f.Name+" ")+strings.Count(out, "--"+f.Name+"[") == 0 {
-				t.Errorf("%s: no word about --%s", verb, f.Name)
+				t.Errorf("%s: the help does not mention --%s", verb, f.Name)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"aply", "-f", "x.yaml"},
 			"error: unknown command \"aply\" for \"kubectl k8sconnect\"\n  hint: did you mean apply?\n",
 		},
-		"verb unlike any": {
+		"verb unlike any other": {
 			[]string{"scale"},
 			"error: unknown command \"scale\" for \"kubectl k8sconnect\"\n  hint: see: kubectl k8sconnect --help\n",
 		},
@@ -172,11 +172,11 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "-k", "app", "--load-restrictor=LoadRestrictionsNone"},
 			"error: unknown flag: --load-restrictor\n  hint: kubectl kustomize --load-restrictor … DIR | kubectl k8sconnect apply -f -\n",
 		},
-		"a flag that the file has": {
+		"a flag for a setting of the config file": {
 			[]string{"wait", "deploy/web", "--readiness=rules.yaml"},
 			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, next to the input or set with --config\n",
 		},
-		"a flag that -v has": {
+		"a flag that -v replaces": {
 			[]string{"apply", "-f", "x.yaml", "--explain-rules"},
 			"error: unknown flag: --explain-rules\n  hint: -v 1 shows which flag, annotation or rule decided which path\n",
 		},
@@ -184,15 +184,15 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "--prune-everything"},
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
-		"flag with a slip": {
+		"mistyped flag": {
 			[]string{"apply", "--feild-manager=x", "-f", "x.yaml"},
 			"error: unknown flag: --feild-manager\n  hint: did you mean --field-manager?\n",
 		},
-		"flag for all verbs, with a slip": {
+		"mistyped global flag": {
 			[]string{"owners", "--contxt=x", "deploy/web"},
 			"error: unknown flag: --contxt\n  hint: did you mean --context?\n",
 		},
-		"output with a slip": {
+		"mistyped output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "table2"},
 			"error: -o: unknown output format \"table2\": use table, json, yaml, kyaml, name, stream or junit\n  hint: did you mean -o table?\n",
 		},
@@ -200,11 +200,11 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "-f", "x.yaml", "-o", "wide"},
 			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit or markdown\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
-		"output of version with a slip": {
+		"mistyped output of version": {
 			[]string{"version", "-o", "jsno"},
 			"error: -o must be json, yaml or kyaml, not \"jsno\"\n  hint: did you mean -o json?\n",
 		},
-		"dry run with a slip": {
+		"mistyped dry run": {
 			[]string{"apply", "-f", "x.yaml", "--dry-run=sever"},
 			"error: --dry-run must be none, server or client, not \"sever\"\n  hint: did you mean --dry-run=server?\n",
 		},
@@ -216,7 +216,7 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "--force-conflicts"},
 			"error: unknown flag: --force-conflicts\n  hint: --take=all takes every contested field, --take=PATH one of them\n",
 		},
-		"flag for a verb": {
+		"flag instead of a verb": {
 			[]string{"--version"},
 			"error: unknown flag: --version\n  hint: see: kubectl k8sconnect version\n",
 		},
@@ -260,7 +260,7 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "-f", "x.yaml", "--color=red"},
 			"error: unknown colour mode \"red\": use auto, always or never\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
-		"time-out that is none": {
+		"invalid timeout": {
 			[]string{"apply", "-f", "x.yaml", "--timeout=soon"},
 			"error: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
@@ -288,11 +288,11 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"apply", "-f", "x.yaml", "--field-manager=" + strings.Repeat("ä", 65)},
 			"error: --field-manager has 130 bytes, but the server accepts at most 128\n" + managerHint,
 		},
-		"manager in two lines": {
+		"manager with a line break": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager=a\nb"},
 			"error: --field-manager is \"a\\nb\", but the server accepts only printable characters\n" + managerHint,
 		},
-		"owners of no manager": {
+		"owners with an empty manager": {
 			[]string{"owners", "deploy/web", "--manager="},
 			"error: --manager is empty\n" + strings.ReplaceAll(help, "%s", "owners "),
 		},
@@ -364,7 +364,7 @@ func TestKubeconfigErrors(t *testing.T) {
 		args       []string
 		want       string
 	}{
-		"none at all": {
+		"no kubeconfig": {
 			"", nil,
 			"error: no cluster is configured: no kubeconfig found\n" +
 				"  hint: set one with --kubeconfig or KUBECONFIG; searched: nowhere\n",
@@ -389,7 +389,7 @@ func TestKubeconfigErrors(t *testing.T) {
 			[]string{"--user", "you"},
 			"error: kubeconfig: auth info \"you\" does not exist\n  hint: --user can be: me\n",
 		},
-		"no kubeconfig but YAML": {
+		"invalid YAML in the kubeconfig": {
 			"{", nil,
 			"error: kubeconfig: error loading config file \"nowhere\": yaml: line 1: did not find expected node content\n",
 		},
@@ -436,7 +436,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // Text in a manifest cannot control the terminal, including in errors about the input.
-func TestErrorsOfTheInputAreClean(t *testing.T) {
+func TestInputErrorsAreEscaped(t *testing.T) {
 	noCluster(t)
 	const text = "apiVersion: v1\nkind: \"Con\\e[31m\\nfig\"\nmetadata: {}\n"
 	if err := os.WriteFile("a.yaml", []byte(text), 0o600); err != nil {

@@ -19,31 +19,31 @@ func TestCompletion(t *testing.T) {
 		// files means that the shell should complete file names.
 		files string
 	}{
-		"verbs":              {args: []string{""}, want: []string{"apply", "completion", "config", "delete", "deprecated", "diff", "fights", "give", "help", "owners", "sets", "stuck", "version", "wait"}},
-		"a verb's beginning": {args: []string{"di"}, want: []string{"diff"}},
-		"flag":               {args: []string{"apply", "--dry"}, want: []string{"--dry-run"}},
-		"dry run":            {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},
-		"dry run with =":     {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},
-		"dry run below":      {args: []string{"sets", "delete", "--dry-run="}, want: []string{"none", "server", "client"}},
-		"no file below":      {args: []string{"sets", "rollback", "--timeout", ""}},
-		"validate":           {args: []string{"diff", "--validate", ""}, want: []string{"strict", "warn", "ignore"}},
-		"output":             {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit", "markdown"}},
-		"output of version":  {args: []string{"version", "-o", ""}, want: []string{"json", "yaml", "kyaml"}},
+		"verbs":                    {args: []string{""}, want: []string{"apply", "completion", "config", "delete", "deprecated", "diff", "fights", "give", "help", "owners", "sets", "stuck", "version", "wait"}},
+		"verb prefix":              {args: []string{"di"}, want: []string{"diff"}},
+		"flag":                     {args: []string{"apply", "--dry"}, want: []string{"--dry-run"}},
+		"dry run":                  {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},
+		"dry run with =":           {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},
+		"dry run of a subcommand":  {args: []string{"sets", "delete", "--dry-run="}, want: []string{"none", "server", "client"}},
+		"no file for a subcommand": {args: []string{"sets", "rollback", "--timeout", ""}},
+		"validate":                 {args: []string{"diff", "--validate", ""}, want: []string{"strict", "warn", "ignore"}},
+		"output":                   {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit", "markdown"}},
+		"output of version":        {args: []string{"version", "-o", ""}, want: []string{"json", "yaml", "kyaml"}},
 		"inventories": {
 			args: []string{"give", "--inventory-of="}, want: []string{"kustomization/", "helmrelease/", "application/"}, files: ":6",
 		},
 		"colour":  {args: []string{"--color", ""}, want: []string{"auto", "always", "never"}},
 		"take":    {args: []string{"apply", "--take", ""}, want: []string{"all"}},
 		"context": {args: []string{"apply", "--context", ""}, want: []string{"home", "work"}},
-		"context of the root": {
+		"context without a verb": {
 			args: []string{"--context", ""}, want: []string{"home", "work"},
 		},
-		"user":             {args: []string{"diff", "--user", ""}, want: []string{"me"}},
-		"namespace":        {args: []string{"apply", "-n", ""}, want: []string{"prod", "shop"}},
-		"no file by name":  {args: []string{"apply", ""}},
-		"no file as token": {args: []string{"apply", "--token", ""}},
-		"manifests":        {args: []string{"apply", "-f", ""}, want: []string{"yaml", "yml", "json"}, files: ":8"},
-		"kustomization":    {args: []string{"diff", "-k", ""}, files: ":16"},
+		"user":                {args: []string{"diff", "--user", ""}, want: []string{"me"}},
+		"namespace":           {args: []string{"apply", "-n", ""}, want: []string{"prod", "shop"}},
+		"no file as argument": {args: []string{"apply", ""}},
+		"no file as token":    {args: []string{"apply", "--token", ""}},
+		"manifests":           {args: []string{"apply", "-f", ""}, want: []string{"yaml", "yml", "json"}, files: ":8"},
+		"kustomization":       {args: []string{"diff", "-k", ""}, files: ":16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,7 @@ func TestConfigImportFitsTheTerminal(t *testing.T) {
 		long = long || len(line) > 60
 	}
 	if !long {
-		t.Errorf("nothing is too long, so this proves nothing:\n%s", whole)
+		t.Errorf("the test input gives no line over 60 columns:\n%s", whole)
 	}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\r\n"); len(line) > 60 {

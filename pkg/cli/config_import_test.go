@@ -20,13 +20,13 @@ func TestConfigImport(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"all of it":   {[]string{"--argocd=plain.yaml"}, verb.ExitYes, "yield:\n  # plain.yaml:2\n  - {kind: Secret, path: .data}\n", ""},
-		"some of it":  {[]string{"--argocd=odd.yaml"}, verb.ExitNo, "yield:\n  # odd.yaml:4\n  - {kind: Secret, path: .type}\n", "no rule for odd.yaml:5: .data | keys: not a plain path"},
-		"nothing":     {[]string{"--argocd=none.yaml"}, verb.ExitYes, "", "the file ignores no fields"},
-		"another":     {[]string{"--argocd=other.yaml"}, verb.ExitUnknown, "", "other.yaml: contains no Application or ApplicationSet"},
-		"no file":     {[]string{"--argocd=gone.yaml"}, verb.ExitUnknown, "", "gone.yaml"},
-		"none named":  {nil, verb.ExitUnknown, "", "name a file with --argocd=FILE"},
-		"an argument": {[]string{"plain.yaml"}, verb.ExitUnknown, "", "unexpected argument"},
+		"every field becomes a rule":    {[]string{"--argocd=plain.yaml"}, verb.ExitYes, "yield:\n  # plain.yaml:2\n  - {kind: Secret, path: .data}\n", ""},
+		"only some fields become rules": {[]string{"--argocd=odd.yaml"}, verb.ExitNo, "yield:\n  # odd.yaml:4\n  - {kind: Secret, path: .type}\n", "no rule for odd.yaml:5: .data | keys: not a plain path"},
+		"nothing":                       {[]string{"--argocd=none.yaml"}, verb.ExitYes, "", "the file ignores no fields"},
+		"another":                       {[]string{"--argocd=other.yaml"}, verb.ExitUnknown, "", "other.yaml: contains no Application or ApplicationSet"},
+		"no file":                       {[]string{"--argocd=gone.yaml"}, verb.ExitUnknown, "", "gone.yaml"},
+		"no flag":                       {nil, verb.ExitUnknown, "", "name a file with --argocd=FILE"},
+		"an argument":                   {[]string{"plain.yaml"}, verb.ExitUnknown, "", "unexpected argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := call(t, append([]string{"config", "import"}, tt.args...)...)

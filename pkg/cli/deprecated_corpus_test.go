@@ -18,7 +18,7 @@ func TestFixturesOfKubent(t *testing.T) {
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if len(files) == 0 {
-		t.Skipf("no corpus of real manifests at %s; set CORPUS. The table of the peers' dates is in package deprecation", dir)
+		t.Skipf("no corpus of real manifests at %s; set CORPUS. The table of other tools' dates is in package deprecation", dir)
 	}
 	const (
 		customKind = "a custom resource: its definition in the cluster says what is deprecated"

@@ -38,7 +38,7 @@ func callsOf(t *testing.T) map[string][]string {
 	}
 	for _, cmd := range newRoot(genericiooptions.IOStreams{}, redact.NewVault()).Commands() {
 		if calls[cmd.Name()] == nil && cmd.Name() != "config" { // It turns files into files.
-			t.Errorf("no call of the verb %s is tried", cmd.Name())
+			t.Errorf("callsOf has no call of the verb %s", cmd.Name())
 		}
 	}
 	return calls
@@ -108,14 +108,14 @@ func TestGuards(t *testing.T) {
 			says:  "hint: choose a matching one with --context: arn:aws:eks:eu:1:cluster/work",
 		},
 		"a star matches slashes": {flags: []string{"--expect-context=arn*work", "--context=arn:aws:eks:eu:1:cluster/work"}, holds: true},
-		"wrong context by the environment": {
+		"wrong context, pattern from the environment": {
 			env: map[string]string{"KUBECTL_K8SCONNECT_EXPECT_CONTEXT": "prod"}, says: `"home" is not what KUBECTL_K8SCONNECT_EXPECT_CONTEXT=prod expects`,
 		},
 		"a flag does not lift what the environment expects": {
 			flags: []string{"--expect-context=home"}, env: map[string]string{"KUBECTL_K8SCONNECT_EXPECT_CONTEXT": "prod"},
 			says: `"home" is not what KUBECTL_K8SCONNECT_EXPECT_CONTEXT=prod expects`,
 		},
-		"a name of a context that leads elsewhere": {
+		"--server overrides the cluster of the context": {
 			flags: []string{"--expect-context=home", "--server=https://127.0.0.1:1"}, says: "error: --server overrides the cluster of context",
 		},
 		"empty":        {flags: []string{"--expect-context="}, says: "error: --expect-context is empty and would not guard anything"},
@@ -126,7 +126,7 @@ func TestGuards(t *testing.T) {
 			flags: []string{"--expect-cluster=another"}, want: []string{uid},
 			says: "error: wrong cluster: its UID is the-right-one, not what --expect-cluster=another expects; nothing else was sent to it",
 		},
-		"wrong cluster by the environment": {
+		"wrong cluster, UID from the environment": {
 			env: map[string]string{"KUBECTL_K8SCONNECT_EXPECT_CLUSTER": "another"}, want: []string{uid}, says: "not what KUBECTL_K8SCONNECT_EXPECT_CLUSTER=another expects",
 		},
 		"forbidden": {
@@ -138,7 +138,7 @@ func TestGuards(t *testing.T) {
 		},
 	} {
 		for called, args := range callsOf(t) {
-			if testing.Short() && called != "apply" && !slices.Contains([]string{"wrong context", "wrong cluster by the environment", "cluster"}, name) {
+			if testing.Short() && called != "apply" && !slices.Contains([]string{"wrong context", "wrong cluster, UID from the environment", "cluster"}, name) {
 				continue
 			}
 			t.Run(name+"/"+called, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestGuards(t *testing.T) {
 						t.Errorf("exit status %d, stderr does not say %s:\n%s", code, test.says, stderr)
 					}
 					if asked := len(g.requests) > 0; called != "completion" && asked != regexp.MustCompile(`\nrun: [0-9A-Z]{26}\n$`).MatchString(stderr) {
-						t.Errorf("the run's id belongs at the end if anything was asked, %v:\n%s", asked, stderr)
+						t.Errorf("stderr should end with the run's ID exactly if a request was sent (%v):\n%s", asked, stderr)
 					}
 					return
 				}
@@ -167,7 +167,7 @@ func TestGuards(t *testing.T) {
 					t.Errorf("exit status %d, requests %q\n%s", code, g.requests, stderr)
 				}
 				if slices.Contains(g.requests[len(test.want):], uid) {
-					t.Errorf("the UID is asked for again, or without need: %q", g.requests)
+					t.Errorf("the UID was requested again or unnecessarily: requests %q", g.requests)
 				}
 			})
 		}
@@ -176,7 +176,7 @@ func TestGuards(t *testing.T) {
 
 // No guard applies to the plugin's own version or to verbs that only convert files, because neither
 // involves a cluster.
-func TestGuardsLeaveTheClientAlone(t *testing.T) {
+func TestGuardsDoNotApplyWithoutACluster(t *testing.T) {
 	noCluster(t)
 	t.Setenv("KUBECTL_K8SCONNECT_EXPECT_CONTEXT", "prod")
 	write(t, "apps.yaml", "kind: Application")

@@ -69,17 +69,17 @@ func TestForecast(t *testing.T) {
 		phases        [][3]int // settled, to write, milliseconds for each
 		short         bool
 	}{
-		"time enough":                      {time.Minute, 0, [][3]int{{0, 1000, 50}}, false},
-		"just enough":                      {time.Minute, 0, [][3]int{{0, 1150, 50}}, false},
-		"half of it":                       {time.Minute, 0, [][3]int{{0, 1000, 120}}, true},
-		"a tenth of it":                    {14 * time.Minute, 0, [][3]int{{0, 100_000, 84}}, true},
-		"most is settled":                  {time.Minute, 0, [][3]int{{9000, 500, 100}}, false},
-		"most is settled, and too much is": {time.Minute, 0, [][3]int{{9000, 1000, 100}}, true},
-		"several phases":                   {time.Minute, 0, [][3]int{{10, 10, 10}, {100, 100, 100}, {500, 1500, 100}}, true},
-		"several phases, settled":          {time.Minute, 0, [][3]int{{900, 100, 100}, {900, 100, 100}, {900, 100, 100}}, false},
-		"waits between phases":             {time.Minute, 10 * time.Second, [][3]int{{0, 100, 50}, {0, 100, 50}, {0, 100, 50}}, false},
-		"hardly any time":                  {2 * time.Second, 0, [][3]int{{0, 1000, 10}}, true},
-		"few objects":                      {time.Second, 0, [][3]int{{0, 5, 1000}}, false},
+		"time enough":                                     {time.Minute, 0, [][3]int{{0, 1000, 50}}, false},
+		"just enough":                                     {time.Minute, 0, [][3]int{{0, 1150, 50}}, false},
+		"half of the needed time":                         {time.Minute, 0, [][3]int{{0, 1000, 120}}, true},
+		"a tenth of the needed time":                      {14 * time.Minute, 0, [][3]int{{0, 100_000, 84}}, true},
+		"most objects are settled":                        {time.Minute, 0, [][3]int{{9000, 500, 100}}, false},
+		"most objects are settled, but too many are left": {time.Minute, 0, [][3]int{{9000, 1000, 100}}, true},
+		"several phases":                                  {time.Minute, 0, [][3]int{{10, 10, 10}, {100, 100, 100}, {500, 1500, 100}}, true},
+		"several phases, settled":                         {time.Minute, 0, [][3]int{{900, 100, 100}, {900, 100, 100}, {900, 100, 100}}, false},
+		"waits between phases":                            {time.Minute, 10 * time.Second, [][3]int{{0, 100, 50}, {0, 100, 50}, {0, 100, 50}}, false},
+		"hardly any time":                                 {2 * time.Second, 0, [][3]int{{0, 1000, 10}}, true},
+		"few objects":                                     {time.Second, 0, [][3]int{{0, 5, 1000}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			short, at, done, told := play(test.within, test.pause, test.phases...)
@@ -90,21 +90,21 @@ func TestForecast(t *testing.T) {
 				return
 			}
 			if at > test.within/4 {
-				t.Errorf("forecast after %s of %s", at, test.within)
+				t.Errorf("forecast came after %s of %s, want it in the first quarter", at, test.within)
 			}
 			if off := short.Done - done; max(off, -off) > short.Total/6 {
 				t.Errorf("%d of %d were forecast, and %d were done", short.Done, short.Total, done)
 			}
 			if short.Left != test.within-at {
-				t.Errorf("%s are left, after %s of %s", short.Left, at, test.within)
+				t.Errorf("the forecast says that %s are left, after %s of %s", short.Left, at, test.within)
 			}
 		})
 	}
 }
 
 // A run that starts slowly and gets faster is not reported as too slow.
-func TestForecastOfAGrowingPace(t *testing.T) {
+func TestNoForecastForSlowStart(t *testing.T) {
 	if short, at, _, told := play(time.Minute, 0, [3]int{0, 15, 300}, [3]int{0, 2000, 20}); told > 0 {
-		t.Errorf("%+v after %s", short, at)
+		t.Errorf("unexpected forecast %+v after %s", short, at)
 	}
 }

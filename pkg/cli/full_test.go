@@ -18,7 +18,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // A verb that sends no requests also reports that its output could not be written. Otherwise a
 // pipeline continues with an empty file.
-func TestNoRoomForTheAnswer(t *testing.T) {
+func TestFullOutputDeviceIsReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	if err := os.WriteFile(file, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 }
 
 // It is no error if a reader closes the pipe early, as head does.
-func TestNobodyReadsHelp(t *testing.T) {
+func TestHelpIgnoresClosedPipe(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

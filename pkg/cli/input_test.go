@@ -9,7 +9,7 @@ import (
 )
 
 // A file name cannot control the terminal.
-func TestSkippedNamesAreCleaned(t *testing.T) {
+func TestSkippedFileNamesAreEscaped(t *testing.T) {
 	noCluster(t)
 	if err := os.Mkdir("set", 0o700); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestConnectionBeforeManifests(t *testing.T) {
 }
 
 // A verb that sends no requests opens no connection.
-func TestNoConnectionToPrint(t *testing.T) {
+func TestNoConnectionWithoutRequests(t *testing.T) {
 	server := listen(t)
 	manifest := filepath.Join(t.TempDir(), "a.yaml")
 	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n"), 0o600); err != nil {

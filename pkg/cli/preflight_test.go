@@ -13,7 +13,7 @@ import (
 
 // Findings consider the whole object, and not only its manifest. Fields that other managers have
 // set count even if the object does not change: here a port, and a label of the Pods.
-func TestForesightKnowsWhatOthersStated(t *testing.T) {
+func TestForesightSeesFieldsOfOtherManagers(t *testing.T) {
 	const manifest = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: a}]}}}}`
 	const live = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
@@ -34,14 +34,14 @@ func TestForesightKnowsWhatOthersStated(t *testing.T) {
 		f.see(p.Phases[0].Items[1], nil, objects[1], true)
 		f.report(t.Context(), p, &diagnosetest.Memory{})
 		if len(told) != want {
-			t.Errorf("targetPort %s: told %v, want %d remarks", port, told, want)
+			t.Errorf("targetPort %s: got %v, want %d remarks", port, told, want)
 		}
 	}
 }
 
 // If no object of a set can cause a finding, nothing is collected. Otherwise, an object that equals
 // its manifest is not stored a second time.
-func TestForesightGathersOnlyForRemarks(t *testing.T) {
+func TestForesightKeepsObjectsOnlyIfNeeded(t *testing.T) {
 	const data = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod}, data: {a: b}}`
 	const answer = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod, uid: u, resourceVersion: "1", managedFields: [{manager: m}]}, data: {a: b}}`
 	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}`
@@ -61,7 +61,7 @@ func TestForesightGathersOnlyForRemarks(t *testing.T) {
 		}
 		for _, seen := range f.seen {
 			if seen.After != item.Object {
-				t.Errorf("a copy is kept: %v", seen.After)
+				t.Errorf("an object that equals its manifest is stored twice: %v", seen.After)
 			}
 		}
 	}

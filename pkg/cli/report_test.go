@@ -10,7 +10,7 @@ import (
 
 // A run that ends before it has a plan also prints its id, once, on the last line. The server's
 // audit log identifies the requests of the run by this id.
-func TestRunOfAnEarlyError(t *testing.T) {
+func TestEarlyErrorPrintsRunID(t *testing.T) {
 	for verb, args := range callsOf(t) {
 		t.Run(verb, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

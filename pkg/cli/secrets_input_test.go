@@ -36,13 +36,13 @@ func TestErrorsOfInputsQuoteNoSecret(t *testing.T) {
 		files map[string]string
 		says  string // what the error has to say all the same
 	}{
-		"an alias": {map[string]string{"a.yaml": secret + "stringData: {p: *" + canary + "}\n"}, "a.yaml:4"},
-		"a tag":    {map[string]string{"a.yaml": secret + "stringData: {p: !!int " + canary + "}\n"}, "a.yaml:4"},
-		"no text":  {map[string]string{"a.yaml": secret + "stringData: {p: {" + canary + "}\n"}, "a.yaml"},
+		"an alias":        {map[string]string{"a.yaml": secret + "stringData: {p: *" + canary + "}\n"}, "a.yaml:4"},
+		"a tag":           {map[string]string{"a.yaml": secret + "stringData: {p: !!int " + canary + "}\n"}, "a.yaml:4"},
+		"an unclosed map": {map[string]string{"a.yaml": secret + "stringData: {p: {" + canary + "}\n"}, "a.yaml"},
 		"a JSON string that does not end": {
 			map[string]string{"a.yaml": `{"apiVersion": "v1", "kind": "Secret", "stringData": {"p": "` + canary}, "a.yaml",
 		},
-		"a label that is no text": {
+		"labels that are a list": {
 			map[string]string{"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: db, labels: [" + canary + "]}\nstringData: {p: " + canary + "}\n"},
 			"labels",
 		},
@@ -61,25 +61,25 @@ func TestErrorsOfInputsQuoteNoSecret(t *testing.T) {
 		"an alias in the kustomization": {
 			map[string]string{"kustomization.yaml": "secretGenerator:\n- name: db\n  literals: [*" + canary + "]\n"}, "",
 		},
-		"literals that are no list": {
+		"literals that are not a list": {
 			map[string]string{"kustomization.yaml": "secretGenerator:\n- name: db\n  literals: " + canary + "\n"}, "",
 		},
 		"a resource without a kind": {
 			map[string]string{"kustomization.yaml": "resources: [db.yaml]\n", "db.yaml": "apiVersion: v1\nmetadata: {name: db}\nstringData: {p: " + canary + "}\n"}, "db.yaml",
 		},
-		"a patch of nothing": {
+		"a patch without a name": {
 			map[string]string{
 				"kustomization.yaml": "resources: [db.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Secret\n    stringData: {p: " + canary + "}\n",
 				"db.yaml":            secret,
 			}, "",
 		},
-		"a patch that is none": {
+		"a patch with an unknown operation": {
 			map[string]string{
 				"kustomization.yaml": "resources: [db.yaml]\npatches:\n- target: {kind: Secret}\n  patch: |-\n    - op: put\n      path: /data/p\n      value: " + canary + "\n",
 				"db.yaml":            secret,
 			}, "",
 		},
-		"a patch that is no YAML": {
+		"a patch that is not YAML": {
 			map[string]string{
 				"kustomization.yaml": "resources: [db.yaml]\npatches:\n- target: {kind: Secret}\n  patch: |-\n    stringData: {p: *" + canary + "}\n",
 				"db.yaml":            secret,
@@ -108,7 +108,7 @@ func TestErrorsOfInputsQuoteNoSecret(t *testing.T) {
 						genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut})
 					text := out.String() + errOut.String()
 					if part := leaked(text); part != "" {
-						t.Errorf("%q is left: %s", part, text)
+						t.Errorf("the output contains %q of the secret value: %s", part, text)
 					}
 					if status != 2 || !strings.Contains(text, tt.says) {
 						t.Errorf("status %d, want 2 and %q: %s", status, tt.says, text)

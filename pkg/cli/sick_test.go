@@ -57,7 +57,7 @@ func newSick(t *testing.T, sick func(path string) bool) (asked func() map[string
 // The plugin retries discovery once for the whole server, and not once for each kind, if the server
 // keeps failing to list its kinds. The test counts answers, because the pauses between retries
 // double. No message claims anything about kinds that the server did not list.
-func TestSickDiscovery(t *testing.T) {
+func TestFailingDiscovery(t *testing.T) {
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
 	for part, test := range map[string]struct {
 		sick func(path string) bool
@@ -66,11 +66,11 @@ func TestSickDiscovery(t *testing.T) {
 		// all means that no kind is known. One line then reports all kinds.
 		all bool
 	}{
-		"everything":       {sick: func(path string) bool { return path == "/api" || path == "/apis" || list(path) }, most: 4, all: true},
-		"api":              {sick: func(path string) bool { return path == "/api" }, most: 4, all: true},
-		"apis":             {sick: func(path string) bool { return path == "/apis" }, most: 4, all: true},
-		"one group":        {sick: func(path string) bool { return path == "/apis/g1.k8s.io/v1" }, most: 12},
-		"the lists of all": {sick: list, most: 12},
+		"everything":         {sick: func(path string) bool { return path == "/api" || path == "/apis" || list(path) }, most: 4, all: true},
+		"api":                {sick: func(path string) bool { return path == "/api" }, most: 4, all: true},
+		"apis":               {sick: func(path string) bool { return path == "/apis" }, most: 4, all: true},
+		"one group":          {sick: func(path string) bool { return path == "/apis/g1.k8s.io/v1" }, most: 12},
+		"all resource lists": {sick: list, most: 12},
 	} {
 		for _, args := range []string{
 			"apply -f set.yaml", "apply -f set.yaml --apply-set=shop", "diff -f set.yaml", "delete -f set.yaml",
@@ -100,11 +100,11 @@ func TestSickDiscovery(t *testing.T) {
 					t.Errorf("the reason is reported %d times", said)
 				}
 				if strings.Contains(all, "does not serve the kind Thing") {
-					t.Error("a kind is said not to be served")
+					t.Error("the output says that a kind is not served")
 				}
 				for _, claim := range []string{"the API server does not answer", "the cluster no longer exists"} {
 					if strings.Contains(all, claim) {
-						t.Errorf("it answers, and is said to be away: %q", claim)
+						t.Errorf("the server answers, but the output says %q", claim)
 					}
 				}
 				for path, n := range asked() {
@@ -113,7 +113,7 @@ func TestSickDiscovery(t *testing.T) {
 					}
 				}
 				if len(asked()) == 0 {
-					t.Error("nothing was asked: the test proves nothing")
+					t.Error("the server received no request")
 				}
 				if t.Failed() {
 					t.Logf("%d\n%s\n%s\n%v", code, out, stderr, asked())
@@ -182,22 +182,22 @@ func answering(code int, reason string) func(*testing.T, *away) {
 
 // A server that answers a schema request with an error is not reported as unreachable. The server
 // timeout bounds all answers together, so the 300 ms of other tests would be too short.
-func TestSickSchemas(t *testing.T) {
+func TestFailingSchemaRequest(t *testing.T) {
 	for _, args := range []string{"wait things/x --for=jsonpath={.spec.x}=y --timeout=1m", "wait -f set.yaml --for=jsonpath={.spec.x}=y --timeout=1m"} {
 		t.Run(args, func(t *testing.T) {
 			asked := newSick(t, func(path string) bool { return path == "/openapi/v3" })
 			code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=3s")...)
 			all := strings.Join(strings.Fields(out+stderr), " ")
 			if code != verb.ExitUnknown || !strings.Contains(all, "did not return the schema of Thing: it answers 503: sick") {
-				t.Errorf("exit status %d, want %d, and what the server answers", code, verb.ExitUnknown)
+				t.Errorf("exit status %d, want %d and an error with the server's answer", code, verb.ExitUnknown)
 			}
 			for _, claim := range []string{"does not answer", "is reachable"} {
 				if strings.Contains(all, claim) {
-					t.Errorf("it answers, and is said to be away: %q", claim)
+					t.Errorf("the server answers, but the output says %q", claim)
 				}
 			}
 			if len(asked()) == 0 {
-				t.Error("nothing was asked: the test proves nothing")
+				t.Error("the server received no request")
 			}
 			if t.Failed() {
 				t.Logf("%d\n%s\n%s\n%v", code, out, stderr, asked())

@@ -37,7 +37,7 @@ func (l *listener) Write(p []byte) (int, error) {
 
 // For each verb that reads manifests: if standard input delivers nothing, the verb says that it is
 // waiting, and Ctrl-C ends it.
-func TestInputsThatKeepSilent(t *testing.T) {
+func TestWaitingForSilentInputIsReported(t *testing.T) {
 	noCluster(t)
 	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {
 		t.Fatal(err)

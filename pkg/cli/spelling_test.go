@@ -11,7 +11,7 @@ import (
 
 // The program prints the name of an object in a form that kubectl accepts. The test reads every
 // expected output: golden files and scripts. Messages of other programs are exempt.
-func TestOneSpellingOfObjects(t *testing.T) {
+func TestObjectNamesAreInKubectlForm(t *testing.T) {
 	const kinds = `(?:ConfigMap|Secret|Service|ServiceAccount|Namespace|Pod|PersistentVolumeClaim|Endpoints|Node|Deployment|` +
 		`StatefulSet|DaemonSet|ReplicaSet|Job|CronJob|Ingress|CustomResourceDefinition|Widget|HorizontalPodAutoscaler|Role|RoleBinding)`
 	const name = `[a-z0-9$'][A-Za-z0-9.$'-]*` // with the quotes that a script has about $NS
@@ -57,6 +57,6 @@ func TestOneSpellingOfObjects(t *testing.T) {
 		}
 	}
 	if read < 100 {
-		t.Errorf("%d files were read: is anything where it was?", read)
+		t.Errorf("only %d files were read, want at least 100", read)
 	}
 }

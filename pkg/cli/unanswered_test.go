@@ -102,7 +102,7 @@ func (s *away) asked(what string) int {
 
 // If the server of a cached kind does not answer, only the objects of that kind are affected (edge
 // case 20). Each of them is reported as unknown, with the reason, and every verb ends.
-func TestAggregatedAPIAway(t *testing.T) {
+func TestUnreachableAggregatedAPI(t *testing.T) {
 	const configMap = "/api/v1/namespaces/default/configmaps"
 	for name, test := range map[string]struct {
 		args string
@@ -134,11 +134,11 @@ func TestAggregatedAPIAway(t *testing.T) {
 						t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 					}
 					if test.asks != "" && s.asked(test.asks) == 0 {
-						t.Error("nothing was asked of what does not depend on it")
+						t.Error("no request was sent for the object that does not depend on the aggregated API")
 					}
 					all := out + stderr
 					if !strings.Contains(all, "."+group) || !strings.Contains(all, " answers 503") && !strings.Contains(all, "does not answer") {
-						t.Error("an unknown object is not reported, or without its reason")
+						t.Error("the unknown object is not reported with its reason")
 					}
 				})
 			}

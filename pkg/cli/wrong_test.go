@@ -37,9 +37,9 @@ func newWrong(t *testing.T, text string, later bool) {
 }
 
 // If the server keeps answering reads with something other than objects, each verb that waits ends,
-// reports the result as unknown, and quotes the answer. TestWrongForever of pkg/client tests more
+// reports the result as unknown, and quotes the answer. TestPersistentWrongAnswers of pkg/client tests more
 // answers and the time that this takes.
-func TestWrongAnswersForever(t *testing.T) {
+func TestVerbsEndOnPersistentWrongAnswers(t *testing.T) {
 	const wrong = "unexpected answer"
 	for _, test := range []struct {
 		args, text string
@@ -74,7 +74,7 @@ func TestWrongAnswersForever(t *testing.T) {
 				t.Errorf("it hangs")
 			}
 			if code != verb.ExitUnknown || !strings.Contains(strings.Join(strings.Fields(all.String()), " "), wrong) {
-				t.Errorf("exit status %d, want %d; it is to say that %s", code, verb.ExitUnknown, wrong)
+				t.Errorf("exit status %d, want %d and an error that contains %s", code, verb.ExitUnknown, wrong)
 			}
 			t.Logf("%d\n%s", code, &all)
 		})

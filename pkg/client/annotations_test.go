@@ -28,9 +28,9 @@ func TestDefinitionAnnotations(t *testing.T) {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: want},
 		}), want, false},
-		"not there":  {failure(404, metav1.StatusReasonNotFound, nil), nil, false},
-		"forbidden":  {failure(403, metav1.StatusReasonForbidden, nil), nil, false},
-		"of another": {reply(400, metav1.Status{Reason: metav1.StatusReasonBadRequest, Code: 400}), nil, true},
+		"not there":   {failure(404, metav1.StatusReasonNotFound, nil), nil, false},
+		"forbidden":   {failure(403, metav1.StatusReasonForbidden, nil), nil, false},
+		"bad request": {reply(400, metav1.Status{Reason: metav1.StatusReasonBadRequest, Code: 400}), nil, true},
 	} {
 		t.Run(of, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

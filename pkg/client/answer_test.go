@@ -36,38 +36,38 @@ func wrongAnswers() map[string]string {
 		})
 	}
 	return map[string]string{
-		"nothing":             "",
-		"no JSON":             "OK",
-		"a page":              "<html></html>",
-		"null":                "null",
-		"an empty object":     "{}",
-		"an empty array":      "[]",
-		"a string":            `"ok"`,
-		"not found":           failed(404, metav1.StatusReasonNotFound),
-		"forbidden":           failed(403, metav1.StatusReasonForbidden),
-		"invalid":             failed(422, metav1.StatusReasonInvalid),
-		"conflict":            failed(409, metav1.StatusReasonConflict),
-		"expired":             failed(410, metav1.StatusReasonExpired),
-		"too many requests":   failed(429, metav1.StatusReasonTooManyRequests),
-		"internal error":      failed(500, metav1.StatusReasonInternalError),
-		"success of nothing":  status(metav1.Status{Status: metav1.StatusSuccess}),
-		"success of another":  status(metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "z", UID: "z"}}),
-		"a bare list":         `{"items":[]}`,
-		"a list of a list":    `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
-		"a list of another":   `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
-		"a list, no version":  `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`,
-		"a list of no one":    `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`,
-		"half a list":         `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`,
-		"a list, almost":      `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]`,
-		"an unknown object":   `{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
-		"of another version":  `{"kind":"ConfigMap","apiVersion":"v2","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
-		"what was sent":       `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod"}}`,
-		"half an object":      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"},"data":{"a`,
-		"an object, almost":   `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}`,
-		"an empty catalogue":  `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-		"an empty group":      `{"kind":"APIResourceList","groupVersion":"example.com/v9","resources":[]}`,
-		"an empty discovery":  `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`,
-		"an unanswered query": `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{}}`,
+		"nothing":                    "",
+		"no JSON":                    "OK",
+		"a page":                     "<html></html>",
+		"null":                       "null",
+		"an empty object":            "{}",
+		"an empty array":             "[]",
+		"a string":                   `"ok"`,
+		"not found":                  failed(404, metav1.StatusReasonNotFound),
+		"forbidden":                  failed(403, metav1.StatusReasonForbidden),
+		"invalid":                    failed(422, metav1.StatusReasonInvalid),
+		"conflict":                   failed(409, metav1.StatusReasonConflict),
+		"expired":                    failed(410, metav1.StatusReasonExpired),
+		"too many requests":          failed(429, metav1.StatusReasonTooManyRequests),
+		"internal error":             failed(500, metav1.StatusReasonInternalError),
+		"success without details":    status(metav1.Status{Status: metav1.StatusSuccess}),
+		"success for another object": status(metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "z", UID: "z"}}),
+		"a bare list":                `{"items":[]}`,
+		"a list of a list":           `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
+		"a list of another":          `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
+		"a list, no version":         `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`,
+		"a list of no one":           `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`,
+		"half a list":                `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`,
+		"a list, almost":             `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]`,
+		"an unknown object":          `{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
+		"of another version":         `{"kind":"ConfigMap","apiVersion":"v2","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
+		"what was sent":              `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod"}}`,
+		"half an object":             `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"},"data":{"a`,
+		"an object, almost":          `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}`,
+		"an empty catalogue":         `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"an empty group":             `{"kind":"APIResourceList","groupVersion":"example.com/v9","resources":[]}`,
+		"an empty discovery":         `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`,
+		"an unanswered query":        `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{}}`,
 	}
 }
 
@@ -93,7 +93,7 @@ func questions() []asked {
 			var errs []error
 			c.Live(ctx, configMaps, refs, func(i int, live *unstructured.Unstructured, err error) {
 				if err == nil {
-					err = fmt.Errorf("%s: said to be %v", refs[i], live)
+					err = fmt.Errorf("%s: got live object %v, want an error", refs[i], live)
 				} else {
 					errs = append(errs, err)
 					err = nil
@@ -194,7 +194,7 @@ func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 		var said error
 		err := c.Watch(ctx, watched, sel, func(change object.Change) {
 			if _, blind := change.(object.Unreadable); !blind {
-				said = fmt.Errorf("it reports %#v", change)
+				said = fmt.Errorf("the watch reported %#v", change)
 			}
 		})
 		if said != nil {
@@ -224,9 +224,9 @@ func TestWrongAnswers(t *testing.T) {
 					var unreachable interface{ Unreachable() bool }
 					switch {
 					case err == nil:
-						t.Errorf("believed, by %s", f.seen)
+						t.Errorf("the wrong answer was accepted, requests: %s", f.seen)
 					case apierrors.ReasonForError(err) != metav1.StatusReasonUnknown, meta.IsNoMatchError(err):
-						t.Errorf("taken for the server's word: %v", err)
+						t.Errorf("the error is one of the API server: %v", err)
 					case !errors.As(err, &unreachable):
 						t.Errorf("the error does not say that the result is unknown: %v", err)
 					}
@@ -236,7 +236,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-func TestWrongAnswerThatPasses(t *testing.T) {
+func TestWriteIsRetriedAfterOneWrongAnswer(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -277,11 +277,11 @@ func TestWriteThatMayHaveArrived(t *testing.T) {
 				_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
 				var underway interface{ MayBeWritten() bool }
 				if !errors.As(err, &underway) || !underway.MayBeWritten() {
-					t.Errorf("it is not known to have been sent: %v", err)
+					t.Errorf("the error does not say that the write may have arrived: %v", err)
 				}
 				_, err = c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m", DryRun: true})
 				if errors.As(err, &underway) {
-					t.Errorf("a dry run may have been written: %v", err)
+					t.Errorf("the error says that a dry run may have been written: %v", err)
 				}
 			})
 		})
@@ -305,11 +305,11 @@ func TestWrongAnswerToReadyz(t *testing.T) {
 				})
 				f.posing = true
 				if err := c.requests.Ready(t.Context()); err == nil && what != "no JSON" { // which is OK
-					t.Errorf("taken for the API server: %v", err)
+					t.Errorf("Ready accepted a wrong answer: %v", err)
 				}
 				time.Sleep(10 * time.Second)
 				if err := c.requests.Ready(t.Context()); err != nil {
-					t.Errorf("the API server itself: %v", err)
+					t.Errorf("Ready refused the answer of the API server: %v", err)
 				}
 			})
 		})

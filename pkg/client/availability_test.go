@@ -71,7 +71,7 @@ func TestOutage(t *testing.T) {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
 				}
 				if len(says.retries) != f.count("GET /readyz")-1 {
-					t.Errorf("reported %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
+					t.Errorf("reported %d retries for %d requests to readyz, want one fewer", len(says.retries), f.count("GET /readyz"))
 				}
 				if len(says.reachable) != 1 {
 					t.Errorf("reported %d times that the server is reachable, want once", len(says.reachable))
@@ -147,7 +147,7 @@ func TestOutageExceedsTimeout(t *testing.T) {
 		for _, err := range getMany(t.Context(), c, 100) {
 			var gone *transport.UnreachableError
 			if !errors.As(err, &gone) || gone.For != 30*time.Second || !errors.Is(err, syscall.ECONNREFUSED) || gone.Hint() == "" {
-				t.Fatalf("error %v, want that the server is away", err)
+				t.Fatalf("error %v, want an UnreachableError after 30s", err)
 			}
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
@@ -158,7 +158,7 @@ func TestOutageExceedsTimeout(t *testing.T) {
 		}
 		before := len(f.seen)
 		if err := getMany(t.Context(), c, 1)[0]; err == nil || len(f.seen) != before {
-			t.Errorf("error %v after %d more requests, want one at once", err, len(f.seen)-before)
+			t.Errorf("error %v after %d more requests, want an error without a request", err, len(f.seen)-before)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestOutageTimeStartsOver(t *testing.T) {
 	})
 }
 
-func TestInterruptedSearch(t *testing.T) {
+func TestInterruptedRequestDoesNotStopOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(15 * time.Second)
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -200,7 +200,7 @@ func TestInterruptedSearch(t *testing.T) {
 		wait.Go(func() { _, first = c.Get(ctx, configMaps, refTo(configMaps, "a")) })
 		synctest.Wait() // The first one looks for the server.
 		if err := errors.Join(getMany(t.Context(), c, 20)...); err != nil {
-			t.Errorf("others: %v, want them to go on looking", err)
+			t.Errorf("others: %v, want them to wait on for the server", err)
 		}
 		wait.Wait()
 		if !errors.Is(first, context.DeadlineExceeded) {
@@ -221,12 +221,12 @@ func TestStartingServer(t *testing.T) {
 		code     int
 		at       time.Duration
 	}{
-		"starts":                     {away: 3 * time.Second, notReady: 6 * time.Second, code: 500, at: 6 * time.Second},
-		"asks for patience":          {away: 3 * time.Second, notReady: 6 * time.Second, code: 429, at: 6 * time.Second},
-		"knows nobody yet":           {away: 3 * time.Second, notReady: 6 * time.Second, code: 403, at: 6 * time.Second},
-		"is never ready":             {away: 3 * time.Second, notReady: time.Hour, code: 500, at: 3*time.Second + settling},
-		"was never away":             {notReady: time.Hour, code: 500},
-		"keeps its health to itself": {notReady: time.Hour, code: 403},
+		"starts":                      {away: 3 * time.Second, notReady: 6 * time.Second, code: 500, at: 6 * time.Second},
+		"answers 429 at first":        {away: 3 * time.Second, notReady: 6 * time.Second, code: 429, at: 6 * time.Second},
+		"answers 403 at first":        {away: 3 * time.Second, notReady: 6 * time.Second, code: 403, at: 6 * time.Second},
+		"is never ready":              {away: 3 * time.Second, notReady: time.Hour, code: 500, at: 3*time.Second + settling},
+		"was never away":              {notReady: time.Hour, code: 500},
+		"forbids the readiness check": {notReady: time.Hour, code: 403},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -282,10 +282,10 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 		// Without our retries, client-go would try ten times, with pauses of a second, before it
 		// reports anything.
 		if n := f.count("GET /api"); n < 3 || n > 4 {
-			t.Errorf("%d requests of discovery (%v), want /api and /apis, and what of them had failed", n, f.seen)
+			t.Errorf("%d requests of discovery (%v), want /api and /apis, and a second one where the first failed", n, f.seen)
 		}
 		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second || len(says.reachable) != 1 {
-			t.Errorf("reported %v and %d ends, want to hear of it at once, and one end", says.retries, len(says.reachable))
+			t.Errorf("reported retries %v and %d ends, want an immediate report and one end", says.retries, len(says.reachable))
 		}
 	})
 }

@@ -31,11 +31,11 @@ func TestCredentialProgramHangs(t *testing.T) {
 	}
 	_, err = c.Version(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "sh returned no credentials within 400ms") || told.Load() == 0 {
-		t.Errorf("told %d times: %v", told.Load(), err)
+		t.Errorf("hang reported %d times: %v", told.Load(), err)
 	}
 	var hinted interface{ Hint() string }
 	if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") {
-		t.Errorf("its hint does not speak of a login: %v", err)
+		t.Errorf("the hint does not mention a login: %v", err)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestNoCredentials(t *testing.T) {
 	defer server.Close()
 	for name, program := range map[string]*api.ExecConfig{
 		"it fails":            {Command: "sh", Args: []string{"-c", "exit 3"}},
-		"it says nothing":     {Command: "true"},
+		"it prints nothing":   {Command: "true"},
 		"it is not installed": {Command: "/nowhere/login"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestNoCredentials(t *testing.T) {
 			c, err := New(Options{
 				REST: &rest.Config{Host: server.URL, ExecProvider: program}, CacheDir: t.TempDir(),
 				ServerTimeout: time.Minute,
-				OnRetry:       func(object.Ref, error, time.Duration, time.Duration) { t.Error("it is tried again") },
+				OnRetry:       func(object.Ref, error, time.Duration, time.Duration) { t.Error("the request was retried") },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -72,9 +72,9 @@ func TestNoCredentials(t *testing.T) {
 			case err == nil || !strings.Contains(err.Error(), "no request was sent") || strings.Contains(err.Error(), "reached"):
 				t.Errorf("error: %v", err)
 			case !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") || strings.Contains(hinted.Hint(), "address"):
-				t.Errorf("its hint does not speak of a login: %v", err)
+				t.Errorf("the hint does not mention a login: %v", err)
 			case !errors.As(err, &unreachable):
-				t.Error("it seems to tell something of the object")
+				t.Error("the error does not say that the result is unknown")
 			}
 		})
 	}

@@ -16,15 +16,15 @@ func TestCredited(t *testing.T) {
 		sent, answer string
 		want         bool
 	}{
-		"nothing":               {flux + "," + us, flux + "," + us, false},
-		"an owner more":         {flux, flux + "," + us, true},
-		"of another version":    {flux + "," + us, flux + "," + us + ", {manager: us, operation: Update, apiVersion: v2, fieldsV1: {f:spec: {f:size: {}}}}", true},
-		"a subresource":         {flux + "," + us, flux + ", {manager: us, operation: Update, subresource: scale, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}", true},
-		"a field more":          {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}, f:language: {}}}}", true},
-		"another field instead": {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:language: {}}}}", true},
-		"its parent":            {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {.: {}, f:size: {}}}}", true},
-		"an owner less":         {flux + "," + us, flux, false},
-		"an applier":            {us, us + "," + flux, false},
+		"nothing":                     {flux + "," + us, flux + "," + us, false},
+		"an additional owner":         {flux, flux + "," + us, true},
+		"an owner at another version": {flux + "," + us, flux + "," + us + ", {manager: us, operation: Update, apiVersion: v2, fieldsV1: {f:spec: {f:size: {}}}}", true},
+		"a subresource":               {flux + "," + us, flux + ", {manager: us, operation: Update, subresource: scale, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}", true},
+		"an additional field":         {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}, f:language: {}}}}", true},
+		"another field instead":       {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:language: {}}}}", true},
+		"the parent of a field":       {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {.: {}, f:size: {}}}}", true},
+		"a missing owner":             {flux + "," + us, flux, false},
+		"an applier":                  {us, us + "," + flux, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			read := func(entries string) []any {

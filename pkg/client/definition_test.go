@@ -13,7 +13,7 @@ import (
 )
 
 // If the storage of a CRD's kind cannot be opened, that is ignored: the CRD is deleted soon, with
-// one request, and without a message. TestDeleteDefinitionsOfKindsThatNobodyUsed shows on a real
+// one request, and without a message. TestDeleteDefinitionsOfUnusedKinds shows on a real
 // API server why opening the storage helps.
 func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}
@@ -52,16 +52,16 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 		lists     int    // -1: any number
 		most      time.Duration
 	}{
-		"open":                {get: always(stored), list: whole, version: "v2", lists: 1},
-		"opens":               {get: always(stored), list: later, version: "v2", lists: 4, most: time.Second},
-		"never opens":         {get: always(stored), list: always(opening), version: "v2", lists: -1, most: openFor},
-		"silent":              {get: always(stored), list: silent, version: "v2", lists: 1, most: openFor},
-		"may not be listed":   {get: always(stored), list: always(func() *http.Response { return forbidden }), version: "v2", lists: 1},
-		"may not be read":     {get: always(func() *http.Response { return forbidden })},
-		"definition silent":   {get: silent, most: openFor},
-		"stored not served":   {get: always(func() *http.Response { return definition(version("v1", true, false), version("v2", false, true)) }), list: whole, version: "v1", lists: 1},
-		"nothing served":      {get: always(func() *http.Response { return definition(version("v1", false, true)) })},
-		"without any version": {get: always(func() *http.Response { return definition() })},
+		"open":                                 {get: always(stored), list: whole, version: "v2", lists: 1},
+		"opens":                                {get: always(stored), list: later, version: "v2", lists: 4, most: time.Second},
+		"never opens":                          {get: always(stored), list: always(opening), version: "v2", lists: -1, most: openFor},
+		"silent":                               {get: always(stored), list: silent, version: "v2", lists: 1, most: openFor},
+		"no permission to list":                {get: always(stored), list: always(func() *http.Response { return forbidden }), version: "v2", lists: 1},
+		"no permission to read the definition": {get: always(func() *http.Response { return forbidden })},
+		"definition silent":                    {get: silent, most: openFor},
+		"stored not served":                    {get: always(func() *http.Response { return definition(version("v1", true, false), version("v2", false, true)) }), list: whole, version: "v1", lists: 1},
+		"nothing served":                       {get: always(func() *http.Response { return definition(version("v1", false, true)) })},
+		"without any version":                  {get: always(func() *http.Response { return definition() })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 						f.count("DELETE "), deleted, lists, tt.most, tt.lists, f.seen)
 				}
 				if len(says.retries)+len(says.silences) > 0 {
-					t.Errorf("told of %v %v", says.retries, says.silences)
+					t.Errorf("reported retries %v and silences %v, want none", says.retries, says.silences)
 				}
 			})
 		})

@@ -146,7 +146,7 @@ func TestRemoveFinalizer(t *testing.T) {
 			t.Error(err)
 		}
 		if left, err := c.RemoveFinalizer(t.Context(), configMaps, live, "x/3"); err != nil || left != live {
-			t.Errorf("of a finalizer that it has not: %v, %v", left, err)
+			t.Errorf("removal of a finalizer that is absent: %v, %v", left, err)
 		}
 		if n := f.count("PATCH"); n != 1 {
 			t.Errorf("%d requests, want 1", n)

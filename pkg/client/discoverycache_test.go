@@ -88,7 +88,7 @@ func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 					t.Fatal(err)
 				}
 				if took := time.Since(began); took != trip {
-					t.Errorf("took %s, a round trip %s", took, trip)
+					t.Errorf("took %s, want one round trip of %s", took, trip)
 				}
 				if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
 					t.Errorf("asked %v", asked)
@@ -137,7 +137,7 @@ func TestCacheAfterRun(t *testing.T) {
 			t.Errorf("the next run asks %v", asked)
 		}
 		if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
-			t.Errorf("asked %v, want nothing that is not needed", asked)
+			t.Errorf("requested %v, want only /api and /apis", asked)
 		}
 		config := &rest.Config{Host: "http://fake", Transport: &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
 			t.Errorf("kubectl asks %s", req.URL.Path)
@@ -150,14 +150,14 @@ func TestCacheAfterRun(t *testing.T) {
 		for gv, want := range map[string]string{"x.y/v1": "Gadget", "apps/v1": "Deployment", "v1": "ConfigMap"} {
 			list, err := kubectl.ServerResourcesForGroupVersionWithContext(t.Context(), gv)
 			if err != nil || len(list.APIResources) == 0 || list.APIResources[0].Kind != want {
-				t.Errorf("kubectl reads of %s: %v, %v", gv, list, err)
+				t.Errorf("kubectl read the kinds of %s as %v, %v", gv, list, err)
 			}
 		}
 	})
 }
 
 // The files of our cache equal kubectl's byte for byte.
-func TestFilesEqualKubectls(t *testing.T) {
+func TestCacheFilesEqualKubectlFiles(t *testing.T) {
 	s, ours, kubectls := newDiskServer(t), t.TempDir(), t.TempDir()
 	if _, err := s.client(t, ours).Kind(t.Context(), deployments); err != nil {
 		t.Fatal(err)

@@ -118,7 +118,7 @@ func TestKind(t *testing.T) {
 					return
 				}
 				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*UntoldKindError)) != tt.dead {
-					t.Errorf("it is missing for good: %v", err)
+					t.Errorf("Unserved: got %v, want an UntoldKindError exactly if the group is down", err)
 				}
 			})
 		})
@@ -214,19 +214,19 @@ func TestCacheOutOfDate(t *testing.T) {
 		}
 	}
 	if asked := s.asked(); len(asked) != 2 {
-		t.Errorf("asked %v, want the cache filled anew once", asked)
+		t.Errorf("asked %v, want the cache refreshed once", asked)
 	}
 	if _, err := s.client(t, dir).Kind(t.Context(), foo); err != nil {
 		t.Error(err)
 	}
 	if asked := s.asked(); len(asked) != 0 {
-		t.Errorf("asked %v, want the next run to profit", asked)
+		t.Errorf("asked %v, want the next run to use the cache", asked)
 	}
 }
 
 // A custom kind in the cache may have been removed since (edge case 18), so the server is asked.
 // For Kubernetes' own kinds, the cache is trusted.
-func TestKindOfOthers(t *testing.T) {
+func TestCachedCustomKindIsChecked(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	var mu sync.Mutex
 	var seen []string
@@ -270,10 +270,10 @@ func TestKindOfOthers(t *testing.T) {
 	served = false
 	mu.Unlock()
 	if asked, err := ask(widget); !errors.As(err, new(*NoKindError)) || len(asked) != 1 {
-		t.Errorf("removed since: %v; asked %v, want one question", err, asked)
+		t.Errorf("removed kind: %v; asked %v, want one request", err, asked)
 	}
 	if asked, err := ask(deployments); err != nil || len(asked) != 0 {
-		t.Errorf("of Kubernetes' own: %v; asked %v, want the cache believed", err, asked)
+		t.Errorf("built-in kind: %v; asked %v, want the cache to be trusted", err, asked)
 	}
 }
 
@@ -309,11 +309,11 @@ func TestServed(t *testing.T) {
 			t.Errorf("asked %d times in 4s", n)
 		}
 		if again, err := c.Kind(t.Context(), gvk); err != nil || again.Resource != "foos" {
-			t.Errorf("kind %+v, error %v; want it known, though the cache is behind", again, err)
+			t.Errorf("kind %+v, error %v; want the kind although the cache is out of date", again, err)
 		}
 		u := newObject(kind, "a")
 		if _, err := c.Apply(t.Context(), kind, u, object.Write{Manager: "m"}); err != nil {
-			t.Errorf("apply, one server being behind: %v", err)
+			t.Errorf("apply while one server lags: %v", err)
 		}
 	})
 }
@@ -344,14 +344,14 @@ func TestServedAsksForOneGroup(t *testing.T) {
 		}
 		all.Wait()
 		if took := time.Since(began); took > trip {
-			t.Errorf("took %s, an answer %s", took, trip)
+			t.Errorf("took %s, want one answer of %s", took, trip)
 		}
 		if n := f.count("GET /apis/x.y/v1"); n != 1 {
-			t.Errorf("%d questions for kinds of one group, want one that they share", n)
+			t.Errorf("%d requests for kinds of one group, want one shared request", n)
 		}
 		time.Sleep(time.Minute)
 		if asked := f.everything(); asked != nil {
-			t.Errorf("asked %v, which nothing needs", asked)
+			t.Errorf("unnecessary requests: %v", asked)
 		}
 	})
 }
@@ -368,7 +368,7 @@ func TestNeverServed(t *testing.T) {
 		began = time.Now()
 		_, err = c.Served(t.Context(), gvk, 5*time.Minute)
 		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 295*time.Second || took > 5*time.Minute {
-			t.Errorf("error %v after %s, five minutes were given", err, took)
+			t.Errorf("error %v after %s, want NoKindError after five minutes", err, took)
 		}
 	})
 }
@@ -403,7 +403,7 @@ func TestNewKindNotFound(t *testing.T) {
 		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
 		var unreachable interface{ Unreachable() bool }
 		if !errors.As(err, &unreachable) {
-			t.Errorf("it counts as refused: %v", err)
+			t.Errorf("the error counts as a refusal: %v", err)
 		}
 	})
 }

@@ -64,8 +64,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left maps the name of each object that is still to
-// be read to its index in refs.
+// namespace reads the objects of one namespace. left contains the objects that have not been read
+// yet: their names, each with its index in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {

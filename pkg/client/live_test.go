@@ -102,18 +102,18 @@ func TestLive(t *testing.T) {
 		"none":                           {ask: 0},
 		"few are read one by one":        {there: names("w", 3), ask: worthList - 1, gets: worthList - 1},
 		"many are one list":              {there: names("w", 1000), ask: 1000, lists: []int{1000}},
-		"of a namespace with others":     {there: append(names("a", 400), names("w", 50)...), ask: 60, lists: []int{450}},
-		"the rest at once":               {there: append(names("a", 1100), names("w", 100)...), ask: 100, lists: []int{700, 500}},
+		"a namespace with other objects": {there: append(names("a", 400), names("w", 50)...), ask: 60, lists: []int{450}},
+		"the rest in the second page":    {there: append(names("a", 1100), names("w", 100)...), ask: 100, lists: []int{700, 500}},
 		"all on the first page":          {there: append(names("w", 10), names("x", 900)...), ask: 10, lists: []int{520}},
 		"far more others":                {there: slices.Concat(names("a", 999), names("b", 999), names("w", 10)), ask: 10, lists: []int{520}, gets: 10},
 		"list is forbidden":              {there: names("w", 8), ask: 10, store: store{refuse: forbidden}, gets: 10},
 		"list is not offered":            {there: names("w", 8), ask: 10, verbs: []string{"get"}, gets: 10},
 		"list expires between two pages": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1}, lists: []int{600, 600, 140}},
-		"expires, and the server says where to go on": {
+		"list expires, and the server returns a new token": {
 			there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1, token: "600"}, lists: []int{600, 140},
 		},
-		"expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 740}},
-		"empty namespace":   {ask: 20, lists: []int{0}},
+		"list expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 740}},
+		"empty namespace":        {ask: 20, lists: []int{0}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -168,15 +168,15 @@ func TestLiveDefinitions(t *testing.T) {
 		concurrency int
 		lists, gets int
 	}{
-		"one":                     {there: 100, ask: 1, lists: 1},
-		"not there":               {there: 2, ask: 3, lists: 3},
-		"as many as go apart":     {there: 100, ask: apart, lists: apart},
-		"more":                    {there: 100, ask: apart + 1, lists: 1},
-		"list is forbidden":       {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
-		"list is not offered":     {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
-		"the selector has no say": {there: 100, ask: 3, heedless: true, lists: 3},
-		"few at once, and few":    {there: 100, ask: worthList - 1, concurrency: 2, lists: worthList - 1},
-		"few at once, and many":   {there: 100, ask: worthList, concurrency: 2, lists: 1},
+		"one":                               {there: 100, ask: 1, lists: 1},
+		"not there":                         {there: 2, ask: 3, lists: 3},
+		"as many as are read separately":    {there: 100, ask: apart, lists: apart},
+		"more":                              {there: 100, ask: apart + 1, lists: 1},
+		"list is forbidden":                 {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
+		"list is not offered":               {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
+		"a proxy removes the selector":      {there: 100, ask: 3, heedless: true, lists: 3},
+		"low concurrency, few definitions":  {there: 100, ask: worthList - 1, concurrency: 2, lists: worthList - 1},
+		"low concurrency, many definitions": {there: 100, ask: worthList, concurrency: 2, lists: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestLiveWithABrokenList(t *testing.T) {
 		seen := map[int]int{}
 		c.Live(t.Context(), configMaps, manyRefs(100), func(i int, live *unstructured.Unstructured, err error) {
 			if seen[i]++; err != nil || live == nil || seen[i] > 1 {
-				t.Errorf("%d: live %v, error %v, for the %d. time", i, live, err, seen[i])
+				t.Errorf("%d: live %v, error %v, visit number %d", i, live, err, seen[i])
 			}
 		})
 		if n := f.count("GET /api/v1"); len(seen) != 100 || n != 2 {

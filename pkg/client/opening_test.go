@@ -92,9 +92,9 @@ func TestUselessEarlyConnection(t *testing.T) {
 		}
 	})
 	for name, spoil := range map[string]func(*loopback, *rest.Config){
-		"a server that is away":   func(l *loopback, _ *rest.Config) { l.Close() },
-		"an unknown certificate":  func(_ *loopback, c *rest.Config) { c.CAData = nil },
-		"a certificate of others": func(_ *loopback, c *rest.Config) { c.ServerName = "elsewhere.example" },
+		"a server that is away":            func(l *loopback, _ *rest.Config) { l.Close() },
+		"an unknown certificate":           func(_ *loopback, c *rest.Config) { c.CAData = nil },
+		"a certificate for another server": func(_ *loopback, c *rest.Config) { c.ServerName = "elsewhere.example" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			errorOf := func(early bool) string {
@@ -116,7 +116,7 @@ func TestUselessEarlyConnection(t *testing.T) {
 				return ports.ReplaceAllString(err.Error(), "PORT")
 			}
 			if got, want := errorOf(true), errorOf(false); got != want {
-				t.Errorf("opened early: %s\nelse: %s", got, want)
+				t.Errorf("opened early: %s\notherwise: %s", got, want)
 			}
 		})
 	}

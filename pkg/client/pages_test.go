@@ -22,7 +22,7 @@ func TestListAlwaysExpires(t *testing.T) {
 	}
 	more := func() *http.Response { return reply(http.StatusOK, items("more", "a")) }
 	for name, answer := range map[string]func(next string, limited bool) *http.Response{
-		"and no more": func(next string, limited bool) *http.Response {
+		"without a new token": func(next string, limited bool) *http.Response {
 			switch {
 			case next != "":
 				return expired("")
@@ -31,7 +31,7 @@ func TestListAlwaysExpires(t *testing.T) {
 			}
 			return reply(http.StatusOK, items("", "a"))
 		},
-		"and it is said where to go on": func(next string, limited bool) *http.Response {
+		"with a new token": func(next string, limited bool) *http.Response {
 			switch {
 			case next != "":
 				return expired(next + "x")
@@ -40,19 +40,19 @@ func TestListAlwaysExpires(t *testing.T) {
 			}
 			return reply(http.StatusOK, items("", "a"))
 		},
-		"even all at once": func(next string, _ bool) *http.Response {
+		"even without a limit": func(next string, _ bool) *http.Response {
 			if next != "" {
 				return expired("")
 			}
 			return more()
 		},
-		"by its code alone": func(next string, limited bool) *http.Response {
+		"with the code only": func(next string, limited bool) *http.Response {
 			if next != "" {
 				return failure(http.StatusGone, "", nil)
 			}
 			return more()
 		},
-		"and goes on where it was": func(string, bool) *http.Response { return more() },
+		"the same page forever": func(string, bool) *http.Response { return more() },
 	} {
 		for _, q := range questions() {
 			if !slices.Contains([]string{"Live, a list", "Select", "Names", "NoRetry.List", "NoRetry.Metadata", "Count", "Watch"}, q.name) {

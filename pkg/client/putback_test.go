@@ -43,19 +43,19 @@ func TestPutBack(t *testing.T) {
 		fits    bool
 		unowned bool // to begin with
 	}{
-		"nothing to lose": {unowned: true, answers: []func() *http.Response{func() *http.Response { return at("2") }}, sent: []string{"team for 1"}},
-		"it fits":         {answers: []func() *http.Response{func() *http.Response { return at("2", "team") }}, sent: []string{"team for 1"}, fits: true},
-		"put back":        {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3", "flux") }}, sent: []string{"team for 1", "flux for 2"}},
-		"somebody wrote": {
+		"no previous fields": {unowned: true, answers: []func() *http.Response{func() *http.Response { return at("2") }}, sent: []string{"team for 1"}},
+		"the new fields fit": {answers: []func() *http.Response{func() *http.Response { return at("2", "team") }}, sent: []string{"team for 1"}, fits: true},
+		"put back":           {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3", "flux") }}, sent: []string{"team for 1", "flux for 2"}},
+		"concurrent write": {
 			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response { return at("3") }, func() *http.Response { return at("4", "flux") }},
 			sent:    []string{"team for 1", "flux for 2", "flux for 3"},
 		},
-		"somebody applied": {
+		"concurrent apply": {
 			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response { return at("3", "before-first-apply") }},
 			sent:    []string{"team for 1", "flux for 2"}, lost: true,
 		},
 		"still too large": {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3") }}, sent: []string{"team for 1", "flux for 2"}, lost: true},
-		"no more rights": {
+		"permission revoked": {
 			answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return failure(403, metav1.StatusReasonForbidden, nil) }},
 			sent:    []string{"team for 1", "flux for 2"}, lost: true,
 		},

@@ -35,8 +35,8 @@ func TestRetryByClass(t *testing.T) {
 		"service unavailable":       {first: failure(503, metav1.StatusReasonServiceUnavailable, nil), again: true},
 		"server timeout":            {first: failure(500, metav1.StatusReasonServerTimeout, nil), again: true},
 		"timeout":                   {first: failure(504, metav1.StatusReasonTimeout, nil), again: true},
-		"bad gateway of a stranger": {first: stranger(502), again: true},
-		"unavailable, a stranger":   {first: stranger(503), again: true},
+		"bad gateway from a proxy":  {first: stranger(502), again: true},
+		"unavailable, from a proxy": {first: stranger(503), again: true},
 		"quota conflict":            {first: failure(409, metav1.StatusReasonConflict, quota), again: true},
 		"quota conflict, guarded":   {first: failure(409, metav1.StatusReasonConflict, quota), guarded: true, again: true},
 		"conflict of requests":      {first: failure(409, metav1.StatusReasonConflict, nil), again: true},
@@ -51,7 +51,7 @@ func TestRetryByClass(t *testing.T) {
 		"invalid":                   {first: failure(422, metav1.StatusReasonInvalid, nil)},
 		"not implemented":           {first: failure(501, "", nil)},
 		// Edge case 19.
-		"namespace is going": {first: failure(403, metav1.StatusReasonForbidden, cause(corev1.NamespaceTerminatingCause)), hint: true},
+		"namespace is terminating": {first: failure(403, metav1.StatusReasonForbidden, cause(corev1.NamespaceTerminatingCause)), hint: true},
 		"namespace is absent": {
 			first: failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "prod"}),
 			hint:  true,
@@ -133,7 +133,7 @@ func TestWebhookNeverAnswers(t *testing.T) {
 		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
 		var unreachable interface{ Unreachable() bool }
 		if err == nil || errors.As(err, &unreachable) {
-			t.Errorf("it is no refusal: %v", err)
+			t.Errorf("the error is not a refusal: %v", err)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestWebhookNeverAnswers(t *testing.T) {
 func TestServerAlwaysBusy(t *testing.T) {
 	answers := map[string]func() *http.Response{
 		"too many requests": func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
-		"an hour": func() *http.Response {
+		"Retry-After of an hour": func() *http.Response {
 			return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3600")
 		},
 		"internal error":      func() *http.Response { return failure(500, metav1.StatusReasonInternalError, nil) },
@@ -169,12 +169,12 @@ func TestServerAlwaysBusy(t *testing.T) {
 					err := q.ask(t.Context(), c)
 					var unreachable interface{ Unreachable() bool }
 					if !errors.As(err, &unreachable) {
-						t.Errorf("it counts as refused: %v", err)
+						t.Errorf("the error counts as a refusal: %v", err)
 					}
 					if took := time.Since(began); took < 20*time.Second || took > 31*time.Second {
-						t.Errorf("given up after %s, want 30s used", took)
+						t.Errorf("gave up after %s, want about 30s", took)
 					}
-					if name != "an hour" {
+					if name != "Retry-After of an hour" {
 						return
 					}
 					if !strings.Contains(err.Error(), "1h0m0s") {
@@ -196,8 +196,8 @@ func TestUnexplainedError(t *testing.T) {
 		ready    int
 		min, max int
 	}{
-		"the server is well":   {ready: 200, min: 2, max: 2},
-		"the server is unwell": {ready: 500, min: 5, max: 30},
+		"healthy server":   {ready: 200, min: 2, max: 2},
+		"unhealthy server": {ready: 500, min: 5, max: 30},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestRetryTimeIsShared(t *testing.T) {
 			get(configMaps, "b")
 		}
 		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("a thousand others: %s, want what is left of the time", took)
+			t.Errorf("a thousand others: took %s, want only the rest of the shared time", took)
 		}
 		if n, _ := get(secrets, "a"); n < 5 {
 			t.Errorf("another kind: %d requests, want it to have its own time", n)
@@ -296,7 +296,7 @@ func TestUnexplainedErrorHasNoDeadline(t *testing.T) {
 			t.Errorf("error %v after %s", err, time.Since(began))
 		}
 		if len(says.retries) == 0 || says.retries[0].left != 0 {
-			t.Errorf("reported %+v, want no promise of how long", says.retries)
+			t.Errorf("reported %+v, want no remaining time", says.retries)
 		}
 	})
 }
@@ -397,7 +397,7 @@ func apply(how object.Write) func(context.Context, *Client) error {
 }
 
 // A request ends even if the server never answers.
-func TestHeldBackAnswer(t *testing.T) {
+func TestUnansweredRequestIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path != "/readyz" && n == 1 {
@@ -432,14 +432,14 @@ func TestRequestNeverAnswered(t *testing.T) {
 		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 		var unknown interface{ Unreachable() bool }
 		if !errors.As(err, &unknown) || errors.As(err, new(*transport.UnreachableError)) {
-			t.Errorf("error %v, want one that says nothing about the object, nor that the server is away", err)
+			t.Errorf("error %v, want one that claims neither a refusal nor an unreachable server", err)
 		}
 		if took := time.Since(began); took > 31*time.Second {
 			t.Errorf("gave up after %s", took)
 		}
 		for _, r := range says.retries {
 			if r.ref != refTo(configMaps, "a") {
-				t.Errorf("reported %v: the server was not away", r)
+				t.Errorf("reported %v, want only retries of this object", r)
 			}
 		}
 	})

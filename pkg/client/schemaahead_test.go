@@ -60,10 +60,10 @@ func TestPrefetchFailsSilently(t *testing.T) {
 					time.Sleep(5 * time.Minute) // as the objects take to be ready
 					synctest.Wait()
 					if sent != 1 {
-						t.Errorf("sent %d times before it was asked about", sent)
+						t.Errorf("sent %d times before its result was needed, want once", sent)
 					}
 					if len(says.retries)+len(says.silences) > 0 {
-						t.Errorf("said before it was asked about: %v %v", says.retries, says.silences)
+						t.Errorf("reported before its result was needed: %v %v", says.retries, says.silences)
 					}
 					well = true
 					if s, _ := schemas(object.Kind{GVK: gv.WithKind("A")}); s == nil {
@@ -91,7 +91,7 @@ func TestNoPrefetchAtLowConcurrency(t *testing.T) {
 		defer stop()
 		synctest.Wait()
 		if len(f.seen) > 0 {
-			t.Errorf("asked ahead: %v", f.seen)
+			t.Errorf("prefetch requests %v, want none", f.seen)
 		}
 	})
 }

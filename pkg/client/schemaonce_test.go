@@ -21,10 +21,10 @@ import (
 // not depend on how many kinds are needed, in which order, or how often.
 func TestSchemasCostOneRequestPerGroupVersion(t *testing.T) {
 	for name, read := range map[string]func(*Client, context.Context) (discovery.Lookup, func()){
-		"asked when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+		"requested when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
 			return c.SchemaOnce(ctx), func() {}
 		},
-		"asked ahead": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+		"requested ahead": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
 			schemas, expect, stop := c.SchemaAhead(ctx)
 			expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
 			return schemas, stop
@@ -115,7 +115,7 @@ func TestSchemaPrefetch(t *testing.T) {
 		time.Sleep(trip + time.Millisecond) // as the objects are read
 		synctest.Wait()
 		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
-			t.Fatalf("asked before any question: %s, want %s", got, want)
+			t.Fatalf("requested before any lookup: %s, want %s", got, want)
 		}
 		began := time.Now()
 		if got := ask("apps"); got == nil || got.Description != "apps" {
@@ -129,7 +129,7 @@ func TestSchemaPrefetch(t *testing.T) {
 			t.Errorf("the schema is %v", got)
 		}
 		if took := time.Since(began); took > 0 {
-			t.Errorf("took %s, although it was likely to be asked", took)
+			t.Errorf("took %s, want no time for a prefetched document", took)
 		}
 		published = append(published, "late.com")
 		if got := ask("late.com"); got == nil || got.Description != "late.com" {
@@ -137,7 +137,7 @@ func TestSchemaPrefetch(t *testing.T) {
 		}
 		for range 3 {
 			if got := ask("none.com"); got != nil {
-				t.Errorf("a group that is not there has the schema %v", got)
+				t.Errorf("a group that does not exist has the schema %v", got)
 			}
 		}
 		indexes := 0
@@ -147,7 +147,7 @@ func TestSchemaPrefetch(t *testing.T) {
 			}
 		}
 		if indexes != 2 {
-			t.Errorf("where the schemas are was asked %d times: %v", indexes, f.seen)
+			t.Errorf("the index of schemas was requested %d times, want twice: %v", indexes, f.seen)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // If a server never says what it serves, the run gives up once, regardless of the number and order
 // of requests. No kind is reported as not served.
-func TestSickDiscovery(t *testing.T) {
+func TestFailingDiscovery(t *testing.T) {
 	const groups, limit, most = 20, 30 * time.Second, 3 * 30 * time.Second
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
 	var all []string
@@ -22,11 +22,11 @@ func TestSickDiscovery(t *testing.T) {
 		all = append(all, sickGroup(i))
 	}
 	for part, sick := range map[string]func(string) bool{
-		"everything":       func(path string) bool { return path == "/api" || path == "/apis" || list(path) },
-		"/api":             func(path string) bool { return path == "/api" },
-		"/apis":            func(path string) bool { return path == "/apis" },
-		"one group":        func(path string) bool { return path == "/apis/g1.k8s.io/v1" },
-		"the lists of all": list,
+		"everything":         func(path string) bool { return path == "/api" || path == "/apis" || list(path) },
+		"/api":               func(path string) bool { return path == "/api" },
+		"/apis":              func(path string) bool { return path == "/apis" },
+		"one group":          func(path string) bool { return path == "/apis/g1.k8s.io/v1" },
+		"all resource lists": list,
 	} {
 		for _, code := range []int{500, 503} {
 			t.Run(fmt.Sprintf("%s/%d", part, code), func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSickDiscovery(t *testing.T) {
 							},
 							"Elsewhere": func() error {
 								_, err := c.Elsewhere(t.Context(), gvk)
-								if part == "one group" || part == "the lists of all" {
+								if part == "one group" || part == "all resource lists" {
 									return nil // It is served in no other.
 								}
 								return err
@@ -71,7 +71,7 @@ func TestSickDiscovery(t *testing.T) {
 							case isSick && name != "Elsewhere" && err == nil:
 								t.Errorf("%s of %s: no error", name, gvk)
 							case err != nil && strings.Contains(err.Error(), "serves no"):
-								t.Errorf("%s of %s: a claim: %v", name, gvk, err)
+								t.Errorf("%s of %s: the error claims that the kind is not served: %v", name, gvk, err)
 							}
 						}
 					}
@@ -86,7 +86,7 @@ func TestSickDiscovery(t *testing.T) {
 
 // An answer about one group resets the shared patience. So a group that always fails does not
 // shorten the retries for another group.
-func TestSickForAMoment(t *testing.T) {
+func TestBrieflyFailingGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked time.Time
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -109,13 +109,13 @@ func TestSickForAMoment(t *testing.T) {
 			return err
 		}
 		if err := ask("sick.example.com"); err == nil {
-			t.Error("a sick group is served")
+			t.Error("a failing group is reported as served")
 		}
 		if err := ask("well.example.com"); err != nil {
 			t.Error(err)
 		}
 		if err := ask("moment.example.com"); err != nil {
-			t.Errorf("%v, although it had passed after 10s", err)
+			t.Errorf("%v, want success because the group fails only for 10s", err)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // If an API server fails a request for schemas, the error contains its message. An error of a
 // gateway counts as a lost answer.
-func TestSickSchema(t *testing.T) {
+func TestFailingSchemaRequest(t *testing.T) {
 	const index, document = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
 	status := func(code int, reason metav1.StatusReason) func(*http.Request) (*http.Response, error) {
 		return func(*http.Request) (*http.Response, error) { return failure(code, reason, nil), nil }
@@ -53,11 +53,11 @@ func TestSickSchema(t *testing.T) {
 						t.Fatalf("%v after %s", err, took)
 					}
 					if said := strings.Contains(err.Error(), "does not answer"); said != (test.says == "does not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
-						t.Errorf("it is said that %v", err)
+						t.Errorf("unexpected text of the error: %v", err)
 					}
 					for _, r := range says.retries {
 						if isStatus := !apierrors.IsUnexpectedServerError(r.err) && transport.StatusOf(r.err).Code == test.code; !isStatus && test.code != 0 {
-							t.Errorf("told while it is tried again: %v", r.err)
+							t.Errorf("reported a retry with another error: %v", r.err)
 						}
 					}
 					if test.code != 0 && transport.StatusOf(err).Code != test.code {

@@ -15,7 +15,7 @@ import (
 
 // If a healthy server does not answer one request about kinds or schemas, the client gives up about
 // as soon as for an unreachable server (edge case 28).
-func TestSilentCatalogue(t *testing.T) {
+func TestUnansweredDiscoveryRequest(t *testing.T) {
 	asked := map[string]func(*testing.T, *Client) error{
 		"Kind":   func(t *testing.T, c *Client) error { _, err := c.Kind(t.Context(), things.GVK); return err },
 		"Schema": func(t *testing.T, c *Client) error { _, err := c.Schema(t.Context(), things); return err },
@@ -52,12 +52,12 @@ func TestSilentCatalogue(t *testing.T) {
 					}
 					for _, claim := range []string{"cannot be reached", "serves no"} {
 						if err != nil && limit > 0 && strings.Contains(err.Error(), claim) {
-							t.Errorf("a claim: %v", err)
+							t.Errorf("unfounded claim in the error: %v", err)
 						}
 					}
 					for _, s := range says.silences {
 						if limit > 0 && s.within > max(limit, attemptLimit) || s.since > s.within {
-							t.Errorf("told that it is waited for %s of %s, and the limit is %s", s.since, s.within, limit)
+							t.Errorf("reported a wait of %s out of %s, and the limit is %s", s.since, s.within, limit)
 						}
 					}
 				})
@@ -67,7 +67,7 @@ func TestSilentCatalogue(t *testing.T) {
 }
 
 // If a server first answers with an error and then does not answer, the error is reported.
-func TestCutOffAfterAnswers(t *testing.T) {
+func TestErrorBeforeSilenceIsReported(t *testing.T) {
 	for _, path := range []string{"/apis", "/apis/example.com/v1", "/openapi/v3"} {
 		for answers := 2; answers < 6; answers++ { // One of them may be to a question that is asked once.
 			t.Run(fmt.Sprintf("%s, %d answers", path, answers), func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestSilentServer(t *testing.T) {
 					var gone *transport.UnreachableError
 					took := time.Since(began)
 					if !errors.As(err, &gone) || gone.For != took {
-						t.Errorf("error %v after %s, want that the server is away, and how long it was tried", err, took)
+						t.Errorf("error %v after %s, want an UnreachableError that names this time", err, took)
 					}
 					if took < limit || took > most {
 						t.Errorf("gave up after %s, want %s", took, limit)
@@ -76,7 +76,7 @@ func TestSilenceEnds(t *testing.T) {
 		}
 		for _, r := range says.retries {
 			if r.ref != (object.Ref{}) {
-				t.Errorf("reported %+v, want nothing but that the server is away", r)
+				t.Errorf("reported %+v, want only the outage", r)
 			}
 		}
 		if len(says.retries) == 0 {
@@ -102,14 +102,14 @@ func TestSlowAnswer(t *testing.T) {
 			t.Errorf("requests %v, reported %v; want each once", f.seen, says.retries)
 		}
 		if n := f.count("GET /readyz"); n == 0 || n > 8 {
-			t.Errorf("asked %d times whether the server is there, want it now and then", n)
+			t.Errorf("checked readyz %d times, want 1 to 8 checks", n)
 		}
 		// Edge case 91: if a request takes long, that is reported soon and then repeatedly,
 		// together with the maximum time.
 		heard := map[object.Ref]time.Duration{}
 		for _, s := range says.silences {
 			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
-				t.Errorf("%v after %s of %s, and before that after %s", s.ref, s.since, s.within, heard[s.ref])
+				t.Errorf("%v: reported after %s of %s, and before that after %s, want a report every 10s", s.ref, s.since, s.within, heard[s.ref])
 			}
 			heard[s.ref] = s.since
 		}
@@ -155,7 +155,7 @@ func TestSlowBody(t *testing.T) {
 }
 
 // A silence that ended with an answer is not added to a later outage.
-func TestSilenceThatPassed(t *testing.T) {
+func TestPastSilenceDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

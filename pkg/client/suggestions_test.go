@@ -32,13 +32,13 @@ func TestKindIsGone(t *testing.T) {
 	widgetsIn := func(v string) string { return fmt.Sprintf(widgetsList, "example.com/"+v) }
 	noneIn := func(v string) string { return fmt.Sprintf(emptyList, "example.com/"+v) }
 	gone := map[string]map[string]string{
-		"with its group":         {groups: fmt.Sprintf(group, "")},
-		"with its version":       {groups: fmt.Sprintf(group, v2), listV2: noneIn("v2")},
-		"alone":                  {groups: fmt.Sprintf(group, v1), listV1: noneIn("v1")},
-		"alone, of two versions": {groups: fmt.Sprintf(group, v1+","+v2), listV1: noneIn("v1"), listV2: noneIn("v2")},
+		"the whole group is gone":   {groups: fmt.Sprintf(group, "")},
+		"the whole version is gone": {groups: fmt.Sprintf(group, v2), listV2: noneIn("v2")},
+		"alone":                     {groups: fmt.Sprintf(group, v1), listV1: noneIn("v1")},
+		"only the kind is gone, from two versions": {groups: fmt.Sprintf(group, v1+","+v2), listV1: noneIn("v1"), listV2: noneIn("v2")},
 	}
 	unsure := map[string]map[string]string{
-		"listed itself":             {groups: fmt.Sprintf(group, v1), listV1: widgetsIn("v1")},
+		"the kind is listed":        {groups: fmt.Sprintf(group, v1), listV1: widgetsIn("v1")},
 		"its version is listed":     {groups: fmt.Sprintf(group, v1)},
 		"another version is listed": {groups: fmt.Sprintf(group, v2)},
 		"in another version":        {groups: fmt.Sprintf(group, v2), listV2: widgetsIn("v2")},
@@ -60,7 +60,7 @@ func TestKindIsGone(t *testing.T) {
 					t.Errorf("a watch ended with %v", err)
 				}
 				_, err = c.Get(t.Context(), kind, object.Ref{GVK: gvk, Namespace: "default", Name: "a"})
-				if name != "listed itself" && (!meta.IsNoMatchError(err) || (errors.Unwrap(err) == nil) != want) {
+				if name != "the kind is listed" && (!meta.IsNoMatchError(err) || (errors.Unwrap(err) == nil) != want) {
 					t.Errorf("a read ended with %v", err)
 				}
 			})
@@ -76,7 +76,7 @@ func TestKindIsGone(t *testing.T) {
 
 // The server lists its kinds in several places. When a CRD is deleted, these places change at
 // different times.
-func TestListsLag(t *testing.T) {
+func TestDeletedKindWithLaggingLists(t *testing.T) {
 	for name, lagging := range map[string]string{
 		"the kinds":  "/apis/example.com/v1",
 		"the groups": "/apis",
@@ -109,7 +109,7 @@ func TestListsLag(t *testing.T) {
 // The places where the server lists its kinds also change at different times when a CRD is created:
 // the group is listed, but its version is not found yet. The client still reports the version that
 // is served.
-func TestUnservedListsLag(t *testing.T) {
+func TestUnservedKindWithLaggingLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

@@ -142,7 +142,7 @@ func TestBrokenConnections(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n := l.requests.Load(); n != 3 || len(says.retries) != 2 {
-					t.Errorf("%d requests, reported %v; want two more, reported", n, says.retries)
+					t.Errorf("%d requests, reported %v; want 3 requests and 2 reported retries", n, says.retries)
 				}
 			})
 		}
@@ -225,7 +225,7 @@ func TestDeclinedConnections(t *testing.T) {
 			_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 			var gone *transport.UnreachableError
 			if !errors.As(err, &gone) || gone.For != 0 || !strings.Contains(gone.Hint(), tt.hint) || len(says.retries) != 0 {
-				t.Errorf("error %v, reported %v; want it at once, and of %s", err, says.retries, tt.hint)
+				t.Errorf("error %v, reported %v; want an immediate error with the hint %s", err, says.retries, tt.hint)
 			}
 		})
 	}
@@ -256,7 +256,7 @@ func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []b
 }
 
 // Now returns the cluster's time, even if the clock of this machine is wrong.
-func TestNowIsTheServers(t *testing.T) {
+func TestNowUsesServerClock(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
@@ -267,7 +267,7 @@ func TestNowIsTheServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if off := (time.Until(c.Now()) - ahead).Abs(); off > time.Minute {
-			t.Errorf("%s ahead: it is %s off", ahead, off)
+			t.Errorf("server ahead by %s: Now is off by %s", ahead, off)
 		}
 	}
 }
@@ -287,10 +287,10 @@ func TestWebPage(t *testing.T) {
 			err := send(c)
 			var hinted interface{ Hint() string }
 			if err == nil || !strings.Contains(err.Error(), "returned a web page (200)") || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "proxy") {
-				t.Errorf("error %v, want that it is a web page, and a hint at the proxy", err)
+				t.Errorf("error %v, want one about a web page, with a hint about a proxy", err)
 			}
 			if len(f.seen) > 2 || len(says.retries) != 0 { // discovery asks two addresses
-				t.Errorf("asked %v, reported %v; want it once", f.seen, says.retries)
+				t.Errorf("asked %v, reported %v; want no retries", f.seen, says.retries)
 			}
 		})
 	}

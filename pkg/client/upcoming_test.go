@@ -102,18 +102,18 @@ func TestUpcoming(t *testing.T) {
 		told     bool
 		refused  bool
 	}{
-		"served by now":                   {crds: crds{plural: "gateways", served: 1}, found: true},
-		"established, not served":         {crds: crds{plural: "gateways", established: 1, served: 3 * second}, found: true, from: 3 * second, to: 5 * second, told: true},
-		"yet to be established":           {crds: crds{plural: "gateways", established: 15 * second, served: 20 * second}, found: true, from: 20 * second, to: 23 * second, told: true},
-		"by a plural that nobody guesses": {crds: crds{plural: "portals", established: 1, served: second}, found: true, from: second, to: 2 * second, told: true},
-		"never":                           {crds: crds{plural: "gateways", established: 1}, from: 25 * second, to: 30 * second, told: true},
-		"its names are taken":             {crds: crds{plural: "gateways", refused: true}, told: true, refused: true},
-		"not defined":                     {},
-		"its definition goes":             {crds: crds{plural: "gateways", established: 1, terminating: true}},
-		"defined in another version":      {crds: crds{plural: "gateways", established: 1, versions: []any{map[string]any{"name": "v2", "served": true}, map[string]any{"name": "v1", "served": false}}}},
-		"unseen, and soon served":         {crds: crds{plural: "gateways", unreadable: true, served: second}, found: true, from: second, to: 2 * second},
-		"unseen, and never served":        {crds: crds{unreadable: true}, from: second, to: 2 * second},
-		"unseen, and probably misspelt":   {crds: crds{unreadable: true, other: []metav1.APIResource{{Name: "gateway", Kind: "Gatewai"}}}},
+		"served by now":                              {crds: crds{plural: "gateways", served: 1}, found: true},
+		"established, not served":                    {crds: crds{plural: "gateways", established: 1, served: 3 * second}, found: true, from: 3 * second, to: 5 * second, told: true},
+		"yet to be established":                      {crds: crds{plural: "gateways", established: 15 * second, served: 20 * second}, found: true, from: 20 * second, to: 23 * second, told: true},
+		"plural that cannot be guessed":              {crds: crds{plural: "portals", established: 1, served: second}, found: true, from: second, to: 2 * second, told: true},
+		"never":                                      {crds: crds{plural: "gateways", established: 1}, from: 25 * second, to: 30 * second, told: true},
+		"its names are taken":                        {crds: crds{plural: "gateways", refused: true}, told: true, refused: true},
+		"not defined":                                {},
+		"its definition is being deleted":            {crds: crds{plural: "gateways", established: 1, terminating: true}},
+		"defined in another version":                 {crds: crds{plural: "gateways", established: 1, versions: []any{map[string]any{"name": "v2", "served": true}, map[string]any{"name": "v1", "served": false}}}},
+		"definition not readable, soon served":       {crds: crds{plural: "gateways", unreadable: true, served: second}, found: true, from: second, to: 2 * second},
+		"definition not readable, never served":      {crds: crds{unreadable: true}, from: second, to: 2 * second},
+		"definition not readable, probably misspelt": {crds: crds{unreadable: true, other: []metav1.APIResource{{Name: "gateway", Kind: "Gatewai"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,11 +139,11 @@ func TestUpcoming(t *testing.T) {
 					t.Errorf("reported a definition: %v", told)
 				}
 				if n := f.count("GET"); took == 0 && n > 4 {
-					t.Errorf("%d requests, though it is known at once", n)
+					t.Errorf("%d requests, want at most 4 without a wait", n)
 				}
 				why := c.Unserved(t.Context(), gvk)
 				if refused := errors.As(why, new(*discovery.NotEstablishedError)); refused != tt.refused {
-					t.Errorf("it is not served because of: %v", why)
+					t.Errorf("wrong reason why the kind is not served: %v", why)
 				}
 			})
 		})
@@ -165,7 +165,7 @@ func TestUpcomingWithoutWaiting(t *testing.T) {
 
 // An aggregated API in the set answers 503 until its Pods are ready, and the client keeps waiting
 // (edge case 20).
-func TestServedOnceItsServerIsReady(t *testing.T) {
+func TestServedWaitsForAggregatedAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -193,11 +193,11 @@ func TestExistsUnknown(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
 		dead := object.Ref{GVK: schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}, Name: "a"}
 		if there, err := c.Exists(t.Context(), dead); err == nil {
-			t.Errorf("it is said that it exists: %v", there)
+			t.Errorf("Exists returned %v for an unavailable group, want an error", there)
 		}
 		none := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Foo"}, Name: "a"}
 		if there, err := c.Exists(t.Context(), none); err != nil || there {
-			t.Errorf("of a kind that there is not: %v, %v", there, err)
+			t.Errorf("Exists for a missing kind: got %v, %v", there, err)
 		}
 	})
 }

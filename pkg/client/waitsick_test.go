@@ -188,13 +188,13 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 			// exists. The fault lasts from second 4 to second 14.
 			served, there int
 		}{
-			"the kind comes meanwhile":                {later, inCatalogue, 10, 10},
-			"the kind comes later":                    {later, inCatalogue, 16, 18},
-			"the kind comes, nothing answers":         {later, everywhere, 10, 10},
-			"the list":                                {later, inObjects, 5, 5},
-			"the object comes during a watch":         {things, inObjects, 0, 10},
-			"the object comes, nothing answers":       {things, everywhere, 0, 10},
-			"the object comes later, nothing answers": {things, everywhere, 0, 18},
+			"the kind is created during the failure":        {later, inCatalogue, 10, 10},
+			"the kind is created after the failure":         {later, inCatalogue, 16, 18},
+			"the kind is created while every request fails": {later, everywhere, 10, 10},
+			"the list fails":                                   {later, inObjects, 5, 5},
+			"the object is created during a watch":             {things, inObjects, 0, 10},
+			"the object is created while every request fails":  {things, everywhere, 0, 10},
+			"the object is created after every request failed": {things, everywhere, 0, 18},
 		} {
 			t.Run(name+", "+stage, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 						t.Errorf("%s after %s: %v, %v", got.Action, took, err, got.Err)
 					}
 					if test.kind.Resource != "" && len(waiting) > 0 && name != "a gateway's 404" {
-						t.Errorf("told that the kind is missing: %q", waiting)
+						t.Errorf("reported that the kind is missing: %q", waiting)
 					}
 				})
 			})
@@ -232,7 +232,7 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 
 // If a wait times out while the server fails, its result is unknown. It does not report that the
 // object does not exist.
-func TestWaitEndsWhileTheServerIsSick(t *testing.T) {
+func TestWaitTimesOutWhileServerFails(t *testing.T) {
 	for name, fault := range passing {
 		for stage, test := range map[string]struct {
 			kind object.Kind
@@ -255,7 +255,7 @@ func TestWaitEndsWhileTheServerIsSick(t *testing.T) {
 						t.Errorf("%s after %s: %v, %q", got.Action, took, err, got.Note)
 					}
 					if got.Err != nil && strings.Contains(got.Err.Error(), "context") {
-						t.Errorf("the reason is %q", got.Err)
+						t.Errorf("the reason mentions the context: %q", got.Err)
 					}
 				})
 			})

@@ -134,11 +134,11 @@ func TestDeprecationsAreReportedOnce(t *testing.T) {
 			"apps/v1beta1 Deployment is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 Deployment",
 			"Deployment/prod/a: apps/v1beta1 is deprecated since 1.8, removed in 1.16; use v1",
 		}, 1},
-		"a version of no group": {configMaps, []string{
+		"a version of the core group": {configMaps, []string{
 			"v1 ConfigMap is deprecated in v1.33+; use x.io/v1 Settings",
 			"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.33; use x.io/v1 Settings",
 		}, 1},
-		"in its author's words": {deployments, []string{
+		"a custom deprecation text": {deployments, []string{
 			"these were good, the new ones are better", "Deployment/prod/a: apps/v1beta1 is deprecated: these were good, the new ones are better",
 		}, 1},
 		"a field": {deployments, []string{
@@ -155,7 +155,7 @@ func TestDeprecationsAreReportedOnce(t *testing.T) {
 		"a version and a field": {deployments, []string{
 			"apps/v1beta1 Deployment is deprecated in v1.8+", `Deployment/prod/a: .spec.loadBalancerIP is deprecated since 1.24`,
 		}, 2},
-		"a field of which nothing is deprecated": {deployments, []string{
+		"a field that is not deprecated": {deployments, []string{
 			"spec.replicas: odd", "spec.replicas: even", "Deployment/prod/a: .spec.replicas is odd",
 		}, 3},
 	} {

@@ -189,7 +189,7 @@ func TestWatch(t *testing.T) {
 			asked: []string{"list", "list more", "watch from 5"},
 		},
 		// edge case 50
-		"a watch that ends is taken up where it was": {
+		"a watch that ends is resumed": {
 			server: script{
 				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{
@@ -201,7 +201,7 @@ func TestWatch(t *testing.T) {
 			asked:  []string{"list", "watch from 5", "watch from 9"},
 		},
 		// edge case 50
-		"a version that is too old is listed anew, and what went meanwhile told": {
+		"an expired version is listed again, and the deletions meanwhile are reported": {
 			server: script{
 				lists: []func() *http.Response{
 					page("5", "", versionOf("a", "1", "3"), versionOf("b", "2", "4"), versionOf("c", "3", "5")),
@@ -224,7 +224,7 @@ func TestWatch(t *testing.T) {
 			want:   []string{"synced", "synced"},
 			asked:  []string{"list", "watch from 5", "list", "watch from 20"},
 		},
-		"a list that gets too old between its pages": {
+		"a list that expires between its pages": {
 			server: script{
 				lists: []func() *http.Response{
 					page("5", "more", versionOf("a", "1", "3")), refusal(http.StatusGone, metav1.StatusReasonExpired),
@@ -236,7 +236,7 @@ func TestWatch(t *testing.T) {
 			asked: []string{"list", "list more", "list", "watch from 6"},
 		},
 		// edge case 57
-		"a connection that breaks is told, and what cures it": {
+		"a broken connection is reported, and so is its recovery": {
 			server: script{
 				lists:   []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{closes(io.ErrUnexpectedEOF), says()},
@@ -272,7 +272,7 @@ func TestWatch(t *testing.T) {
 			asked:  []string{"list", "watch from 5", "list", "list"},
 		},
 		// edge case 57
-		"a server that is busy is told at once": {
+		"a busy server is reported at once": {
 			server: script{
 				lists: []func() *http.Response{
 					refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable), page("5", ""),

@@ -51,7 +51,7 @@ var wrongForever = map[string]wrong{
 	"items that are null":     {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[null,null]}`, says: "unexpected answer"},
 	"a list of another kind":  {to: reads, text: `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`, says: "unexpected answer"},
 	"a list without version":  {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{},"items":[]}`, says: "unexpected answer"},
-	"a list of no end":        {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}`, says: "unexpected answer"},
+	"an endless list":         {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}`, says: "unexpected answer"},
 	"a watch that ends":       {to: watches},
 	"a watch of {}":           {to: watches, text: strings.Repeat("{}\n", 20)},
 	"a watch of null":         {to: watches, text: "null\nnull\n"},
@@ -162,7 +162,7 @@ func (r *ended) hear(e event.Event) {
 
 // A server repeats a wrong answer. Each verb that waits still ends after its --timeout or
 // --server-timeout. It reports the answer, and draws no conclusion from it.
-func TestWrongForever(t *testing.T) {
+func TestPersistentWrongAnswers(t *testing.T) {
 	const timeout, serverTimeout, outage, little = 10 * time.Second, 30 * time.Second, 5 * time.Minute, 5 * time.Second
 	kept := things
 	kept.Verbs = append(slices.Clone(things.Verbs), "create", "delete")
@@ -231,18 +231,18 @@ func TestWrongForever(t *testing.T) {
 							most = timeout
 						}
 						if took := time.Since(began); took > most+timeout+little {
-							t.Errorf("it took %s, want at most %s, %s and a little", took, most, timeout)
+							t.Errorf("took %s, want at most %s plus %s and a small margin", took, most, timeout)
 						}
 						all := r.said.String() + fmt.Sprint(r.err)
 						switch {
 						case later:
 							if slices.Contains(r.results[len(r.results)-1:], event.Gone) {
-								t.Errorf("b is said to be gone: %v\n%s", r.results, all)
+								t.Errorf("b is reported as gone: %v\n%s", r.results, all)
 							}
 						case answer.says != "" && (r.err == nil || !strings.Contains(all, answer.says)):
-							t.Errorf("%v: it is not said that %q\n%s", r.err, answer.says, all)
+							t.Errorf("%v: the output does not contain %q\n%s", r.err, answer.says, all)
 						case answer.says != "" && slices.ContainsFunc(r.results, func(a event.Action) bool { return a != event.Unknown }):
-							t.Errorf("a claim: %v", r.results)
+							t.Errorf("got results %v, want only unknown ones", r.results)
 						}
 					})
 				})

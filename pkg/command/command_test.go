@@ -43,7 +43,7 @@ var prose = []string{
 
 // Edge case 92: whoever prints a command makes it with this package, so that it has a slot
 // for the flags of the connection. A text that begins one by hand is found in the source.
-func TestCommandsAreMadeHere(t *testing.T) {
+func TestCommandsAreBuiltWithThisPackage(t *testing.T) {
 	byHand := regexp.MustCompile(`(?:^|[Ss]ee: |\(|\| )kubectl (k8sconnect|[a-z]+(-[a-z]+)?)( |$|'|"|\))`)
 	verbs := strings.Fields(`annotate api-resources apply auth cluster-info config cordon create delete describe diff
 		drain edit events explain get k8sconnect label logs patch replace rollout scale taint top uncordon version wait`)
@@ -76,7 +76,7 @@ func TestCommandsAreMadeHere(t *testing.T) {
 			if match == nil || !slices.Contains(verbs, match[1]) || slices.ContainsFunc(prose, func(known string) bool { return strings.Contains(text, known) }) {
 				return true
 			}
-			t.Errorf("%s: %q begins a command by hand", files.Position(literal.Pos()), text)
+			t.Errorf("%s: %q builds a command without this package", files.Position(literal.Pos()), text)
 			return true
 		})
 		return nil

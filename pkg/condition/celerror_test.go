@@ -49,7 +49,7 @@ func TestExpressionErrors(t *testing.T) {
 			want: `"self.status.conditions.filter(c, c.type == 'Ready')[0].statu == 'x'", column 56: self.status.conditions.filter(c, c.type == "Ready")[0] has no field statu in Deployment`,
 			hint: "did you mean self.status.conditions.filter(c, c.type == \"Ready\")[0].status?",
 		},
-		"nothing near": {
+		"no similar field": {
 			text: `self.spec.strategy.zzz == 3`,
 			want: `"self.spec.strategy.zzz == 3", column 20: self.spec.strategy has no field zzz in Deployment`,
 			hint: "the fields are: rollingUpdate, type",

@@ -140,7 +140,7 @@ func TestAbsentInLoop(t *testing.T) {
 }
 
 // Edge case 55: an expression that cannot be evaluated is neither met nor not.
-func TestNotJudged(t *testing.T) {
+func TestExpressionsThatCannotBeEvaluated(t *testing.T) {
 	for name, c := range map[string]struct{ expr, obj string }{
 		"another type than the schema says": {`self.status.phase == 'x'`, `status: {phase: 7}`},
 		"a list where a map should be":      {`self.spec.free.a == 1 && self.status.conditions[0].type == 'x'`, `{spec: {free: {a: 1}}, status: {conditions: {a: b}}}`},

@@ -72,6 +72,6 @@ func checkPlace(t *testing.T, err error) {
 		t.Errorf("%+v", wrong)
 	}
 	if wrong.Line > 0 && wrong.Column > len([]rune(lines[wrong.Line-1]))+1 {
-		t.Errorf("column %d of %q", wrong.Column, lines[wrong.Line-1])
+		t.Errorf("column %d is outside of the line %q", wrong.Column, lines[wrong.Line-1])
 	}
 }

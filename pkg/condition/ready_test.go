@@ -38,7 +38,7 @@ func TestHasNoStatus(t *testing.T) {
 
 // An error from before the wait may have been fixed just now. It fails the object only if it lasts
 // for the grace period from the start of the wait.
-func TestReadyErrorThatStoodThereBefore(t *testing.T) {
+func TestReadyErrorFromBeforeTheWait(t *testing.T) {
 	obj := objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T10:00:00Z"}]}}`)
 	c := compiled(t, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, nil, "ready")
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

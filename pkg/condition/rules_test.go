@@ -28,7 +28,7 @@ func TestShippedRules(t *testing.T) {
 
 // Each rule in the table corrects a wrong verdict of the conventions, and changes no right one
 // (edge case 95).
-func TestRecordedStatusesWithTheTable(t *testing.T) {
+func TestTableMatchesRecordedStatuses(t *testing.T) {
 	files, err := filepath.Glob("../readiness/testdata/statuses*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -99,7 +99,7 @@ func TestParseRules(t *testing.T) {
 }
 
 // A CRD may have the annotation for the message without the other annotations.
-func TestOnlyAMessage(t *testing.T) {
+func TestMessageAnnotationAlone(t *testing.T) {
 	set := &Set{}
 	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
 	set.Learn(gk, "widgets.example.com", map[string]string{MessageAnnotation: "'a'"})
@@ -110,7 +110,7 @@ func TestOnlyAMessage(t *testing.T) {
 }
 
 // If a rule in the table is just "true", a fault in the status still counts.
-func TestTrueOfTheTable(t *testing.T) {
+func TestTrueRuleStillChecksStatus(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}
 	for status, want := range map[string]bool{
 		"{}": true,
@@ -146,7 +146,7 @@ func TestRulesOrder(t *testing.T) {
 	}
 }
 
-func TestStatedRule(t *testing.T) {
+func TestRuleFromFile(t *testing.T) {
 	set, err := ParseRules("f", []byte(`kinds: [{group: example.com, kind: Widget, ready: self.status.size >= 3, failed: self.status.size < 0, message: "'size ' + string(self.status.size)"}]`))
 	if err != nil {
 		t.Fatal(err)

@@ -156,7 +156,7 @@ func TestExistence(t *testing.T) {
 
 // A missing field is reported as absent, not as an error. A panic in the library is reported as an
 // error.
-func TestJSONPathOdd(t *testing.T) {
+func TestJSONPathEdgeCases(t *testing.T) {
 	for text, want := range map[string]string{
 		"jsonpath={.status.conditions[9].status}=True":             "Absent",
 		"jsonpath={.status.conditions[-1].status}=True":            "Equal",

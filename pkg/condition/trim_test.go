@@ -11,7 +11,7 @@ import (
 )
 
 // A trimmed object has the same verdict as the whole one.
-func TestTrimIsExact(t *testing.T) {
+func TestTrimKeepsVerdict(t *testing.T) {
 	errorTexts := cmp.Transformer("Error", func(err error) string { return fmt.Sprint(err) })
 	for _, text := range []string{
 		"self.status.readyReplicas == self.spec.replicas",
@@ -39,7 +39,7 @@ func TestTrimIsExact(t *testing.T) {
 				t.Error(diff)
 			}
 			if Trim(nil, c) != nil {
-				t.Error("Trim made an object from nil")
+				t.Error("Trim(nil) is not nil")
 			}
 		})
 	}

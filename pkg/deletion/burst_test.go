@@ -11,7 +11,7 @@ import (
 
 // If fifty finalizers are removed within two seconds, only a few lines are printed. The last
 // removal is reported although no other change follows.
-func TestBurstOfMilestones(t *testing.T) {
+func TestBurstOfRemovedFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finalizers []string
 		for i := range 52 {

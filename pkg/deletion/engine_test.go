@@ -79,7 +79,7 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 // An object that was seen and still exists delays the next phase. An object that was never seen
 // does not: the set is deleted even if one of its objects is unknown, because its version is not
 // served or the user may not read it.
-func TestWhatHoldsBackTheNextPhase(t *testing.T) {
+func TestNextPhaseWaitsForSeenObjects(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
 		first  func(*Phase, *fake)
@@ -247,7 +247,7 @@ func TestStays(t *testing.T) {
 
 // Edge case 57: after five minutes in which every read fails, the object counts as unknown, not as
 // deleted. The errors are reported when they begin, counted, and end the wait.
-func TestNothingButErrors(t *testing.T) {
+func TestEveryReadFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"))
 		began := time.Now()
@@ -280,14 +280,14 @@ func TestNothingButErrors(t *testing.T) {
 }
 
 // As above, but the reads fail from the beginning.
-func TestNothingButErrorsFromTheBeginning(t *testing.T) {
+func TestEveryReadFailsFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
 		f.unreadable = errors.New("no")
 		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
 		same(t, []string{"a unknown"}, r.results())
 		if f.objects["a"] == nil {
-			t.Error("it was deleted unseen")
+			t.Error("the object was deleted although it was never read")
 		}
 	})
 }
@@ -323,7 +323,7 @@ func TestGoneBetweenTwoWatches(t *testing.T) {
 }
 
 // A user who may not list watches each object by name.
-func TestMayNotList(t *testing.T) {
+func TestNoPermissionToList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		var names []string
@@ -345,7 +345,7 @@ func TestMayNotList(t *testing.T) {
 }
 
 // For a user who may neither read nor delete, the result is unknown.
-func TestMayNotLook(t *testing.T) {
+func TestNoPermissionToReadOrDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
 		f.refuse = func(string, string) error {
@@ -433,7 +433,7 @@ func TestKindIsGone(t *testing.T) {
 }
 
 // When a kind is served at another version, its objects still exist.
-func TestKindIsElsewhere(t *testing.T) {
+func TestKindAtAnotherVersion(t *testing.T) {
 	for _, verb := range []string{"watch", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -461,13 +461,13 @@ func TestSelection(t *testing.T) {
 		r := start(t.Context(), &Engine{Wait: true}, f, all)
 		same(t, []string{"a deleted", "b deleted"}, r.results())
 		if planned, ok := r.events[0].(event.Planned); !ok || planned.Phases[0].Total != 2 {
-			t.Errorf("first said: %+v", r.events[0])
+			t.Errorf("the first event is %+v, want a plan with two objects", r.events[0])
 		}
 	})
 }
 
 // An object that its selector no longer matches is not reported as gone.
-func TestLeavesItsSelection(t *testing.T) {
+func TestObjectLeavesItsSelection(t *testing.T) {
 	t.Run("label", func(t *testing.T) { leavesItsSelection(t, object.Selection{Namespace: "prod", Labels: "app=web"}) })
 	t.Run("field", func(t *testing.T) {
 		leavesItsSelection(t, object.Selection{Namespace: "prod", Fields: "status.phase=Running"})

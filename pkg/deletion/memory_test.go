@@ -42,7 +42,7 @@ func (*wire) Delete(context.Context, object.Kind, object.Ref, object.Deletion) (
 // For each object, the engine keeps little more than the name and UID. Once the object is gone,
 // nothing about its deletion is kept. The test measures memory when the last result is reported,
 // before the phase ends.
-func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
+func TestMemoryPerDeletedObject(t *testing.T) {
 	const (
 		objects = 5000
 		most    = 900 // bytes per object: its item, its target, and entries in three maps

@@ -11,15 +11,15 @@ import (
 
 // While an object waits only for the garbage collector, changes in it are not reported, except the
 // removal of another finalizer.
-func TestCascadeIsQuiet(t *testing.T) {
+func TestChangesDuringCascadeAreNotReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, last []string
 		want        []string
 	}{
-		"orphan":                     {[]string{"orphan"}, nil, nil},
-		"foreground":                 {[]string{"foregroundDeletion"}, nil, nil},
-		"another client's":           {[]string{"example.com/hold", "orphan"}, []string{"orphan"}, []string{"finalizer example.com/hold is gone"}},
-		"garbage collector's of two": {[]string{"example.com/hold", "orphan"}, []string{"example.com/hold"}, []string{"condition Available is False (Gone)"}},
+		"orphan":                               {[]string{"orphan"}, nil, nil},
+		"foreground":                           {[]string{"foregroundDeletion"}, nil, nil},
+		"another client removes its finalizer": {[]string{"example.com/hold", "orphan"}, []string{"orphan"}, []string{"finalizer example.com/hold is gone"}},
+		"garbage collector removes one of two finalizers": {[]string{"example.com/hold", "orphan"}, []string{"example.com/hold"}, []string{"condition Available is False (Gone)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCascadeIsQuiet(t *testing.T) {
 					}
 				}
 				if !slices.Equal(got, test.want) {
-					t.Errorf("said %q, want %q", got, test.want)
+					t.Errorf("reported %q, want %q", got, test.want)
 				}
 			})
 		})

@@ -36,7 +36,7 @@ func role(uid string, aggregated bool, managers ...string) *unstructured.Unstruc
 
 // If its controller recreates a ClusterRole after the deletion, the new role is deleted too. A new
 // role from another writer is kept, and so is one whose predecessor was never aggregated.
-func TestRemnant(t *testing.T) {
+func TestRecreatedClusterRole(t *testing.T) {
 	const created = "clusterrole-aggregation-controller"
 	for name, tt := range map[string]struct {
 		before, again *unstructured.Unstructured
@@ -44,7 +44,7 @@ func TestRemnant(t *testing.T) {
 		stays         bool
 		warned        string
 	}{
-		"the controller's": {
+		"from the controller": {
 			before: role("1", true, "helm", aggregator), again: role("2", false, aggregator),
 			warned: created + " had recreated it, with only its rules; it was deleted again",
 		},
@@ -96,7 +96,7 @@ func TestRemnant(t *testing.T) {
 					}
 					same(t, []string{"part deleted", "whole deleted"}, r.results())
 					if _, there := f.objects["whole"]; there != tt.stays {
-						t.Errorf("it exists: %v", there)
+						t.Errorf("the new role exists: %v", there)
 					}
 					var texts string
 					for _, ev := range r.events {

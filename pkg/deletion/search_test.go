@@ -40,7 +40,7 @@ func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Sele
 // While deletions are in progress, the engine waits for an outage to end: once, and at most for the
 // timeout of the objects to find. Before any deletion was requested, it gives up when First does.
 // After an outage that lasted too long, it searches for objects only briefly.
-func TestHowLongObjectsAreLookedFor(t *testing.T) {
+func TestSearchTimeDuringOutage(t *testing.T) {
 	for name, test := range map[string]struct {
 		dry     object.DryRun
 		timeout time.Duration
@@ -52,12 +52,12 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 		// left is the remaining time that is reported when b cannot be read.
 		left time.Duration
 	}{
-		"nothing was deleted":           {blind: true, timeout: time.Hour, took: 30*time.Second + 3*glance, first: 4, left: glance},
-		"nothing is deleted":            {dry: object.DryRunServer, timeout: time.Hour, took: 30*time.Second + 2*glance, first: 4},
-		"a short time":                  {timeout: 10 * time.Second, took: 10*time.Second + 2*glance, first: 3, left: 10 * time.Second},
-		"a long time":                   {timeout: time.Hour, took: blindFor + 2*glance, first: 3, left: blindFor},
-		"without a limit":               {timeout: 0, took: blindFor + 2*glance, first: 3, left: blindFor},
-		"longer than an outage is once": {timeout: blindFor, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"no deletion before the outage":         {blind: true, timeout: time.Hour, took: 30*time.Second + 3*glance, first: 4, left: glance},
+		"server-side dry run":                   {dry: object.DryRunServer, timeout: time.Hour, took: 30*time.Second + 2*glance, first: 4},
+		"short timeout":                         {timeout: 10 * time.Second, took: 10*time.Second + 2*glance, first: 3, left: 10 * time.Second},
+		"long timeout":                          {timeout: time.Hour, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"without a limit":                       {timeout: 0, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"timeout as long as an outage may last": {timeout: blindFor, took: blindFor + 2*glance, first: 3, left: blindFor},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 
 // If one API does not answer while others do, that is not an outage, and the next API is searched
 // with full patience.
-func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
+func TestOneFailingAPIIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"), config("d"))
 		f.refuse = func(verb, name string) error {
@@ -116,35 +116,35 @@ func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 }
 
 // A view that ends without an answer from the server counts as an outage. A refusal is an answer.
-func TestWhatIsAnOutage(t *testing.T) {
+func TestViewErrorsCountAsOutage(t *testing.T) {
 	configs := schema.GroupResource{Resource: "configmaps"}
 	for name, test := range map[string]struct {
 		ended error
 		dark  bool
 	}{
-		"interrupted":            {nil, false},
-		"malformed":              {errors.New("it is not a list"), true},
-		"malformed for long":     {&watchset.BlindError{Err: errors.New("it is not a list")}, true},
-		"an internal error":      {apierrors.NewInternalError(errors.New("etcd")), true},
-		"an API that is down":    {apierrors.NewServiceUnavailable("no endpoints"), true},
-		"a busy server":          {apierrors.NewTooManyRequests("later", 1), true},
-		"a late answer":          {apierrors.NewTimeoutError("etcd", 1), true},
-		"unknown whether served": {fmt.Errorf("no answer: %w", &meta.NoKindMatchError{}), true},
-		"forbidden":              {apierrors.NewForbidden(configs, "", nil), false},
-		"unauthorized":           {apierrors.NewUnauthorized("no such user"), false},
-		"not found":              {apierrors.NewNotFound(configs, ""), false},
-		"not listed":             {apierrors.NewMethodNotSupported(configs, "list"), false},
+		"interrupted":                        {nil, false},
+		"malformed":                          {errors.New("it is not a list"), true},
+		"malformed for long":                 {&watchset.BlindError{Err: errors.New("it is not a list")}, true},
+		"an internal error":                  {apierrors.NewInternalError(errors.New("etcd")), true},
+		"an API that is down":                {apierrors.NewServiceUnavailable("no endpoints"), true},
+		"a busy server":                      {apierrors.NewTooManyRequests("later", 1), true},
+		"a late answer":                      {apierrors.NewTimeoutError("etcd", 1), true},
+		"unknown whether the kind is served": {fmt.Errorf("no answer: %w", &meta.NoKindMatchError{}), true},
+		"forbidden":                          {apierrors.NewForbidden(configs, "", nil), false},
+		"unauthorized":                       {apierrors.NewUnauthorized("no such user"), false},
+		"not found":                          {apierrors.NewNotFound(configs, ""), false},
+		"list not allowed":                   {apierrors.NewMethodNotSupported(configs, "list"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if dark := (&Engine{}).isDark([]*view{{ended: test.ended}}); dark != test.dark {
-				t.Errorf("dark: %v, want %v", dark, test.dark)
+				t.Errorf("isDark: got %v, want %v", dark, test.dark)
 			}
 			if (&Engine{}).isDark([]*view{{ended: test.ended}, {synced: true}}) || (&Engine{}).isDark([]*view{{ended: test.ended}, {kindGone: true}}) {
-				t.Error("dark although another view was synced")
+				t.Error("isDark is true although another view was synced")
 			}
 			refused := apierrors.NewForbidden(configs, "", nil)
 			if (&Engine{outlived: true}).isDark([]*view{{ended: test.ended}, {ended: refused}}) {
-				t.Error("dark although the server answers another view")
+				t.Error("isDark is true although the server answers another view")
 			}
 		})
 	}

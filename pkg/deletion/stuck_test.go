@@ -29,7 +29,7 @@ func shop() *unstructured.Unstructured {
 // Story 1: a cause that does not pass on its own ends the wait after a while, so that a CI job does
 // not wait for the whole timeout. The wait continues if the cause changes or may pass, or if the
 // object makes progress.
-func TestEndsForACause(t *testing.T) {
+func TestLastingCauseEndsWait(t *testing.T) {
 	ends := func(c event.Cause) time.Duration {
 		if c.Code == "Lasts" {
 			return time.Minute
@@ -41,11 +41,11 @@ func TestEndsForACause(t *testing.T) {
 		moves  time.Duration // when a finalizer goes
 		ends   time.Duration // 0: at the timeout
 	}{
-		"lasts":           {causes: func(x *explainer) { x.set("Lasts") }, ends: 75 * time.Second},
-		"passes":          {causes: func(x *explainer) { x.set("Passes") }},
-		"lasts, but ends": {causes: func(x *explainer) { x.set("Lasts"); after(40*time.Second, func() { x.set("Passes") }) }},
-		"comes later":     {causes: func(x *explainer) { x.set("Passes"); after(40*time.Second, func() { x.set("Lasts") }) }, ends: 2 * time.Minute},
-		"something moves": {causes: func(x *explainer) { x.set("Lasts") }, moves: 50 * time.Second, ends: 125 * time.Second},
+		"lasts":                              {causes: func(x *explainer) { x.set("Lasts") }, ends: 75 * time.Second},
+		"passes":                             {causes: func(x *explainer) { x.set("Passes") }},
+		"a lasting cause that ends":          {causes: func(x *explainer) { x.set("Lasts"); after(40*time.Second, func() { x.set("Passes") }) }},
+		"a lasting cause that appears later": {causes: func(x *explainer) { x.set("Passes"); after(40*time.Second, func() { x.set("Lasts") }) }, ends: 2 * time.Minute},
+		"a finalizer is removed":             {causes: func(x *explainer) { x.set("Lasts") }, moves: 50 * time.Second, ends: 125 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestProgress(t *testing.T) {
 }
 
 // A pod is explained only after the end of its grace period.
-func TestGracePeriodIsNotStuck(t *testing.T) {
+func TestPodInGracePeriodIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &explainer{}
 		pod := terminating(config("a", "x/hold"))
@@ -254,7 +254,7 @@ func TestRemoveFinalizer(t *testing.T) {
 			object: held, want: "a terminating",
 			calls: []string{"watch prod/a", "release a x/one"},
 		},
-		"the last one": {object: terminating(config("a", "x/one")), want: "a deleted", calls: []string{"watch prod/a", "release a x/one"}},
+		"the last finalizer": {object: terminating(config("a", "x/one")), want: "a deleted", calls: []string{"watch prod/a", "release a x/one"}},
 		"the user declines": {
 			object: held, confirm: func(context.Context, string, []object.Ref) error { return ErrDeclined },
 			want: "a skipped", calls: []string{"watch prod/a"},
@@ -334,7 +334,7 @@ func TestRemovedFinalizerIsReported(t *testing.T) {
 				g, ok := e.(event.Going)
 				return ok && g.Text == "finalizer x/one was removed"
 			}) {
-				t.Errorf("after %s, it is not reported: %v", latency, r.events)
+				t.Errorf("after %s, the removal is not reported: %v", latency, r.events)
 			}
 		})
 	}

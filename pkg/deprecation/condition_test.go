@@ -178,7 +178,7 @@ func TestChartConditionIsGenerated(t *testing.T) {
 	}
 	got, err := os.ReadFile(chartsCondition)
 	if err != nil || string(got) != want {
-		t.Errorf("%v: the chart's condition is stale; go test ./pkg/deprecation -run TheChartsCondition -update renews it", err)
+		t.Errorf("%v: the chart's condition is stale; go test ./pkg/deprecation -run TestChartConditionIsGenerated -update renews it", err)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestConditionMatchesRules(t *testing.T) {
 		group, name, _ := strings.Cut(text, "/")
 		kind := schema.GroupKind{Group: group, Kind: name}
 		if ask(kind, map[string]any{}) || ask(kind, map[string]any{"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"replicas": int64(1)}}) {
-			t.Errorf("%s: asked about an object without such fields", text)
+			t.Errorf("%s: the webhook is called for an object without deprecated fields", text)
 		}
 		for _, set := range rulesFor(kind) {
 			for _, r := range set.rules {
@@ -265,16 +265,16 @@ func TestConditionMatchesRules(t *testing.T) {
 				u := &unstructured.Unstructured{Object: with(path, deprecated).(map[string]any)}
 				u.SetGroupVersionKind(kind.WithVersion("v1"))
 				if len(Fields(u, v1(99))) != 1 {
-					t.Fatalf("%s: this finds not exactly one field: %v", path, u.Object)
+					t.Fatalf("%s: want exactly one deprecated field in %v", path, u.Object)
 				}
 				if !ask(kind, u.Object) {
-					t.Errorf("%s, %s: not asked about %v", text, path, u.Object)
+					t.Errorf("%s, %s: the webhook is not called for %v", text, path, u.Object)
 				}
 				if fine != nil && ask(kind, with(path, fine).(map[string]any)) {
-					t.Errorf("%s, %s: asked about %v", text, path, fine)
+					t.Errorf("%s, %s: the webhook is called for %v", text, path, fine)
 				}
 				if another := (schema.GroupKind{Group: "example.com", Kind: name}); ask(another, map[string]any{"spec": map[string]any{"loadBalancerIP": "x"}}) {
-					t.Errorf("asked about another group's %s", name)
+					t.Errorf("the webhook is called for the kind %s of another group", name)
 				}
 			}
 		}
@@ -284,7 +284,7 @@ func TestConditionMatchesRules(t *testing.T) {
 	}
 	pod := map[string]any{"spec": map[string]any{"serviceAccount": "a", "serviceAccountName": "a"}}
 	if ask(schema.GroupKind{Kind: "Pod"}, pod) {
-		t.Error("asked about what the API server filled in")
+		t.Error("the webhook is called for a field that the API server filled in")
 	}
 }
 
@@ -313,7 +313,7 @@ func TestConditionIsBounded(t *testing.T) {
 				object := with(path, long).(map[string]any)
 				yes, cost := ask(kind, object)
 				if prefix := strings.HasSuffix(r.key, "*"); !yes && (r.key == "" || prefix) || cost > 5_000 {
-					t.Errorf("%s, %s: asked about %t, at a cost of %d", text, path, yes, cost)
+					t.Errorf("%s, %s: called %t, at a cost of %d", text, path, yes, cost)
 				}
 			}
 		}

@@ -124,7 +124,7 @@ func TestParseArbitraryDefinition(t *testing.T) {
 	}
 }
 
-func TestCustomByMany(t *testing.T) {
+func TestCustomIsSafeForConcurrentUse(t *testing.T) {
 	var c deprecation.Custom
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -136,7 +136,7 @@ func TestCustomByMany(t *testing.T) {
 			for range 200 {
 				c.Set(d)
 				if _, ok := c.Lookup(d.Kind.WithVersion("v1")); !ok {
-					t.Error("what was set is not there")
+					t.Error("Lookup does not find a definition that was just set")
 				}
 				c.Delete(d.Name)
 			}
@@ -144,6 +144,6 @@ func TestCustomByMany(t *testing.T) {
 	}
 	wg.Wait()
 	if n, ok := c.Lookup(gvk("example.com/v1 Widget")); ok {
-		t.Errorf("left behind: %s", n)
+		t.Errorf("a deleted definition is still found: %s", n)
 	}
 }

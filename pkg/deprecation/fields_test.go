@@ -35,7 +35,7 @@ func TestFields(t *testing.T) {
 		"a server that has not deprecated them": {
 			`{apiVersion: v1, kind: Service, spec: {externalIPs: [192.0.2.8], trafficDistribution: PreferClose}}`, "1.33", nil,
 		},
-		"set to nothing": {
+		"set to empty values": {
 			`{apiVersion: v1, kind: Service, spec: {loadBalancerIP: "", externalIPs: [], trafficDistribution: PreferSameZone}}`, "1.37", nil,
 		},
 		"Ingress": {
@@ -63,7 +63,7 @@ func TestFields(t *testing.T) {
 				`.spec.volumeClaimTemplates[0].metadata.annotations["volume.beta.kubernetes.io/storage-class"] is deprecated since 1.8; use .spec.storageClassName`,
 			},
 		},
-		"without function by now": {
+		"fields without function": {
 			`{apiVersion: v1, kind: Pod, metadata: {annotations: {container.seccomp.security.alpha.kubernetes.io/app: unconfined, seccomp.security.alpha.kubernetes.io/pod: runtime/default}},
 			  spec: {volumes: [{name: b, cephfs: {monitors: [m]}}]}}`, "1.36",
 			[]string{
@@ -94,10 +94,10 @@ func TestFields(t *testing.T) {
 			},
 		},
 		"a custom resource of the same kind": {`{apiVersion: example.com/v1, kind: Service, spec: {loadBalancerIP: 192.0.2.7}}`, "1.36", nil},
-		"of another shape": {
+		"fields of a wrong type": {
 			`{apiVersion: v1, kind: Pod, metadata: {annotations: []}, spec: {volumes: {a: 1}, nodeSelector: text, affinity: [], containers: [1, null]}}`, "1.36", nil,
 		},
-		"no pod in it": {`{apiVersion: apps/v1, kind: Deployment, spec: {template: 1}}`, "1.36", nil},
+		"no pod template": {`{apiVersion: apps/v1, kind: Deployment, spec: {template: 1}}`, "1.36", nil},
 	} {
 		got := lines(deprecation.Fields(parse(t, tt.object), release(t, tt.server)))
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -122,7 +122,7 @@ func TestNewFields(t *testing.T) {
 		"another value": {
 			`{apiVersion: v1, kind: Service, spec: {loadBalancerIP: 192.0.2.6}}`, `{apiVersion: v1, kind: Service, spec: {loadBalancerIP: 192.0.2.7}}`, nil,
 		},
-		"taken away": {`{apiVersion: v1, kind: Service, spec: {loadBalancerIP: 192.0.2.6}}`, `{apiVersion: v1, kind: Service, spec: {}}`, nil},
+		"removed": {`{apiVersion: v1, kind: Service, spec: {loadBalancerIP: 192.0.2.6}}`, `{apiVersion: v1, kind: Service, spec: {}}`, nil},
 		"moved in its list": {
 			spread, `{apiVersion: v1, kind: Pod, spec: {topologySpreadConstraints: [{topologyKey: zone}, {topologyKey: failure-domain.beta.kubernetes.io/zone}]}}`, nil,
 		},

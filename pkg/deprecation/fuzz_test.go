@@ -62,7 +62,7 @@ func FuzzFields(f *testing.F) {
 			checkText(t, n.String())
 		}
 		if again := deprecation.NewFields(u, u, server); len(again) > 0 {
-			t.Errorf("new against itself: %v", again)
+			t.Errorf("an unchanged object has new fields: %v", again)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import "testing"
 // The table compared with pluto (versions.yaml of FairwindsOps/pluto) and kubent (pkg/rules/rego of
 // doitintl/kube-no-trouble): deprecated and removed, "-" if unknown. why says what Kubernetes' own
 // type contains if they differ.
-func TestPeers(t *testing.T) {
+func TestTableMatchesOtherTools(t *testing.T) {
 	for _, row := range []struct{ kind, of, theirs, ours, why string }{
 		{"networking.k8s.io/v1beta1/Ingress", "pluto", "1.19 1.22", "1.19 1.22", ""},
 		{"policy/v1beta1/PodDisruptionBudget", "pluto", "1.21 1.25", "1.21 1.25", ""},
@@ -42,7 +42,7 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s: %q, want %q", row.kind, ours, row.ours)
 		}
 		if (row.theirs != row.ours) != (row.why != "") {
-			t.Errorf("%s: %s has %q and we %q: %q", row.kind, row.of, row.theirs, row.ours, row.why)
+			t.Errorf("%s: %s has %q and the table %q, but the reason is %q", row.kind, row.of, row.theirs, row.ours, row.why)
 		}
 	}
 }

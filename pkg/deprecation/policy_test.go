@@ -239,7 +239,7 @@ func TestPolicyMatchesRules(t *testing.T) {
 				}
 				path = strings.Trim(set.base+"."+r.path, ".")
 				if got := says(name, base, with(path, fine).(map[string]any)); fine != nil && len(got) > 0 {
-					t.Errorf("%s, %s: %q of what is not deprecated", name, path, got)
+					t.Errorf("%s, %s: got %q for a value that is not deprecated", name, path, got)
 				}
 			}
 		}

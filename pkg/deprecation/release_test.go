@@ -37,9 +37,9 @@ func TestServer(t *testing.T) {
 		info version.Info
 		want string
 	}{
-		"major and minor":  {version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}, "1.36"},
-		"a provider's":     {version.Info{Major: "1", Minor: "36+", GitVersion: "v1.36.3-eks-1"}, "1.36"},
-		"git version only": {version.Info{GitVersion: "v1.35.2-gke.100"}, "1.35"},
+		"major and minor":       {version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}, "1.36"},
+		"version of a provider": {version.Info{Major: "1", Minor: "36+", GitVersion: "v1.36.3-eks-1"}, "1.36"},
+		"git version only":      {version.Info{GitVersion: "v1.35.2-gke.100"}, "1.35"},
 		"emulating": {version.Info{
 			Major: "1", Minor: "36", EmulationMajor: "1", EmulationMinor: "34",
 			MinCompatibilityMajor: "1", MinCompatibilityMinor: "33", GitVersion: "v1.36.3",

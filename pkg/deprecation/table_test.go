@@ -75,7 +75,7 @@ func TestAdviceIsServed(t *testing.T) {
 				t.Errorf("%s on %s: %s", kind, server, n)
 			}
 			if next, worse := Check(n.Use, server); worse && !next.Use.Empty() {
-				t.Errorf("%s on %s: %s, but %s", kind, server, n, next)
+				t.Errorf("%s on %s: %s, but the recommended version is deprecated too: %s", kind, server, n, next)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestChartKinds(t *testing.T) {
 		}
 	}
 	if !slices.IsSorted(names) || len(listed) != len(names) || listed[schema.GroupVersionKind{}] {
-		t.Errorf("not sorted, or no list of kinds: %q", names)
+		t.Errorf("got %q, want a sorted list of distinct kinds", names)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestRules(t *testing.T) {
 
 // Every field that the newest types call deprecated has a rule, or a reason to have none. With a
 // newer release of Kubernetes, this fails until the new fields are reviewed.
-func TestEveryDocumentedField(t *testing.T) {
+func TestDocumentedFieldsHaveRules(t *testing.T) {
 	without := map[string]string{
 		"discovery.k8s.io/v1 Endpoint.deprecatedTopology":   "can not be set",
 		"discovery.k8s.io/v1 EndpointSlice.addressType":     "written by controllers, never seen by the webhook",
@@ -210,17 +210,17 @@ func TestEveryDocumentedField(t *testing.T) {
 	for _, r := range everyRule() {
 		ruled[r.source] = true
 		if strings.HasPrefix(r.source, "v1 ") && !documented[r.source] {
-			t.Errorf("%s: the types say nothing of %s", r.path, r.source)
+			t.Errorf("%s: the API types do not call %s deprecated", r.path, r.source)
 		}
 	}
 	for field := range documented {
 		if ruled[field] == (without[field] != "") {
-			t.Errorf("%s: has a rule: %v; has a reason for none: %q", field, ruled[field], without[field])
+			t.Errorf("%s: has a rule: %v, reason to have no rule: %q; want exactly one of them", field, ruled[field], without[field])
 		}
 	}
 	for field := range without {
 		if !documented[field] {
-			t.Errorf("%s: the types say nothing of it any more", field)
+			t.Errorf("%s: listed as a field without a rule, but the API types no longer call it deprecated", field)
 		}
 	}
 }

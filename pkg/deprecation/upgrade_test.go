@@ -31,14 +31,14 @@ func TestCheckUpgrade(t *testing.T) {
 			got = n.String()
 		}
 		if got != test.want || goes != test.goes {
-			t.Errorf("%s from %s to %s: %q, goes %v", test.kind, test.server, test.to, got, goes)
+			t.Errorf("%s from %s to %s: got %q, removed %v", test.kind, test.server, test.to, got, goes)
 		}
 	}
 }
 
 // The recommended version is one that both releases serve. A version that only the new release
 // serves cannot be written before the upgrade.
-func TestAdviceBeforeAnUpgrade(t *testing.T) {
+func TestAdviceIsServedBeforeUpgrade(t *testing.T) {
 	oldest, last := Known()
 	all := everyRow(t)
 	for server := oldest; server.Compare(last) < 0; server = server.Next() {
@@ -46,11 +46,11 @@ func TestAdviceBeforeAnUpgrade(t *testing.T) {
 			n, _, ok := CheckUpgrade(gvk, server, server.Next())
 			now, deprecated := Check(gvk, server)
 			if ok && deprecated && !now.Use.Empty() && all[n.Use].Introduced.Compare(server) > 0 {
-				t.Errorf("%s, from %s: use %s of %s", gvk, server, n.Use, all[n.Use].Introduced)
+				t.Errorf("%s on %s: the advice is %s, which is served only since %s", gvk, server, n.Use, all[n.Use].Introduced)
 			}
 		}
 	}
 	if oldest != v1(33) || last.Compare(v1(37)) <= 0 {
-		t.Errorf("from %s to %s", oldest, last)
+		t.Errorf("known releases are %s to %s, want from 1.33 to after 1.37", oldest, last)
 	}
 }

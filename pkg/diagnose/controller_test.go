@@ -107,7 +107,7 @@ const (
 
 // All commands name the same controller, regardless of what identifies the controller and of its
 // state.
-func TestOneController(t *testing.T) {
+func TestCommandsNameTheSameController(t *testing.T) {
 	crashing := pod("op-1", "op: op", "op", "", `phase: Running, containerStatuses: [{name: c, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}]`)
 	other := operator("other", "", "other", plain, 0, 0)
 	by := func(field, manager string) string { return fmt.Sprintf(field, manager) }
@@ -118,24 +118,24 @@ func TestOneController(t *testing.T) {
 		"by the manager of its status":          {fields: by(statusBy, "op"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
 		"by the program that wrote its status":  {fields: by(statusBy, "widgetd"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", "registry.example/widgetd:1@sha256:aa", 1, 0), other}, want: "deployment.apps/op -n ops"},
 		"by the manager that set the finalizer": {fields: by(finalizerBy, "op"), others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by rights":                             {others: []string{rights, operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by rights, crashing":                   {others: []string{rights, operator("op", "", "op", plain, 1, 0), crashing, other}, want: "deployment.apps/op -n ops"},
+		"by RBAC rights":                        {others: []string{rights, operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
+		"by RBAC rights, crashing":              {others: []string{rights, operator("op", "", "op", plain, 1, 0), crashing, other}, want: "deployment.apps/op -n ops"},
 		"by a webhook":                          {others: []string{hook, operator("hook", "", "default", plain, 1, 1), other}, want: "deployment.apps/hook -n ops"},
-		"a Pod of a custom kind":                {others: []string{rights, other, pod("op-1", "", "op", "{apiVersion: apps.example.org/v1, kind: CloneSet, name: op, uid: c-1, controller: true}", "phase: Running")}, want: "pod/op-1 -n ops"},
+		"Pod owned by a custom resource":        {others: []string{rights, other, pod("op-1", "", "op", "{apiVersion: apps.example.org/v1, kind: CloneSet, name: op, uid: c-1, controller: true}", "phase: Running")}, want: "pod/op-1 -n ops"},
 		"outside the cluster":                   {others: []string{lease, other}, want: "lease.coordination.k8s.io/a1b2.example.com -n ops"},
 		"not found":                             {others: []string{other}},
-		"known by name, so no other part of its application": {
+		"known by name, so other workloads of the application are ruled out": {
 			fields: by(finalizerBy, "uninstalled"),
 			others: []string{operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
 		},
-		"known by account, so no other part of its application": {
+		"known by account, so other workloads of the application are ruled out": {
 			others: []string{rights, operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
 		},
 		"rights outweigh a label": {
 			others: []string{rights, operator("op", "", "op", plain, 0, 0), operator("web", "app.kubernetes.io/name: widgets", "web", plain, 1, 0)},
 			want:   "deployment.apps/op -n ops",
 		},
-		"of two managers, the one with rights": {
+		"two managers, one of them with RBAC rights": {
 			fields: by(finalizerBy, "op") + ", " + by(statusBy, "second"), status: "observedGeneration: 1",
 			others: []string{rights, operator("op", "", "op", plain, 0, 0), operator("second", "", "default", plain, 1, 0)},
 			want:   "deployment.apps/op -n ops",

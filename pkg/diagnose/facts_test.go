@@ -12,7 +12,7 @@ import (
 
 // An object is converted only once for all rules and rounds, even if the conversion fails. Forget
 // also drops conversions.
-func TestTypedIsConvertedOnce(t *testing.T) {
+func TestTypedConvertsOnce(t *testing.T) {
 	objects := diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: node-1}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: 7}`)

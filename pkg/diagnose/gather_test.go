@@ -11,7 +11,7 @@ import (
 
 // If rules never stop asking, Fill still returns, and their open questions are unknown (edge case
 // 67).
-func TestRulesThatAskOn(t *testing.T) {
+func TestFillStopsIfRulesKeepAsking(t *testing.T) {
 	gatherer := diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}
 	facts := diagnose.NewFacts()
 	rules := func(r *diagnose.Run) {
@@ -34,6 +34,6 @@ func TestRulesThatAskOn(t *testing.T) {
 		}
 	}
 	if unanswered != 1 || r.Misses() != 0 {
-		t.Errorf("%d questions without an answer, %d never asked, after %d requests", unanswered, r.Misses(), gatherer.Requests())
+		t.Errorf("got %d unanswered questions and %d misses after %d requests, want 1 and 0", unanswered, r.Misses(), gatherer.Requests())
 	}
 }

@@ -151,20 +151,20 @@ func TestRun(t *testing.T) {
 			calls:   []string{"try new"},
 			differs: true,
 		},
-		"what only this set creates is not asked about (edge case 38)": {
+		"no dry run in a namespace or kind that only this set creates (edge case 38)": {
 			server:  &fake{},
 			phases:  [][]plan.Item{{item("first"), crd}, {item("inside", item("first").Key()), unserved("custom", crd.Key())}},
 			want:    []string{"custom create", "definition create", "first create", "inside create"},
 			calls:   []string{"try definition", "try first"},
 			differs: true,
 		},
-		"a kind that nobody serves": {
+		"a kind that the server does not serve": {
 			server:  &fake{live: same},
 			phases:  [][]plan.Item{{unserved("custom"), item("same")}},
 			want:    []string{"custom unknown", "same none"},
 			unknown: 1,
 		},
-		"what cannot be told goes before what differs": {
+		"an unknown object outranks a difference": {
 			server:  &fake{broken: map[string]error{"b": away}},
 			phases:  [][]plan.Item{{item("a"), item("b")}},
 			want:    []string{"a create", "b unknown"},
@@ -224,9 +224,9 @@ func TestForbidden(t *testing.T) {
 		server *fake
 		verb   string
 	}{
-		"to read":      {&fake{broken: map[string]error{"a": forbidden()}}, "get"},
-		"to write":     {&fake{apply: refuse, denied: "patch"}, "patch"},
-		"by admission": {&fake{apply: refuse}, ""},
+		"no permission to read":  {&fake{broken: map[string]error{"a": forbidden()}}, "get"},
+		"no permission to write": {&fake{apply: refuse, denied: "patch"}, "patch"},
+		"denied by admission":    {&fake{apply: refuse}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got *predict.DeniedError
@@ -237,7 +237,7 @@ func TestForbidden(t *testing.T) {
 			}}
 			err := engine.Run(t.Context(), &plan.Plan{Phases: []plan.Phase{{Items: []plan.Item{item("a")}}}})
 			if !errors.As(err, new(*UnknownError)) {
-				t.Errorf("Run() = %v, want that it could not be told", err)
+				t.Errorf("Run() = %v, want an UnknownError", err)
 			}
 			if (got != nil) != (tt.verb != "") || got != nil && got.Verb != tt.verb {
 				t.Errorf("got %+v, want a denied %q", got, tt.verb)

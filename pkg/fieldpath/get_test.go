@@ -7,7 +7,7 @@ import (
 )
 
 // GetBy calls the custom find function for every list.
-func TestGetByAsksItsSearch(t *testing.T) {
+func TestGetByCallsFindForEveryList(t *testing.T) {
 	object := map[string]any{"a": []any{[]any{"x", "y"}, "z"}}
 	path, err := fieldpath.ParsePath(`.a[="nowhere"][="nowhere"]`)
 	if err != nil {
@@ -19,6 +19,6 @@ func TestGetByAsksItsSearch(t *testing.T) {
 		return asked - 1
 	})
 	if got != "y" || !ok || asked != 2 {
-		t.Errorf("got %v, %v, after %d searches", got, ok, asked)
+		t.Errorf("got %v, %v after %d searches, want y, true after 2", got, ok, asked)
 	}
 }

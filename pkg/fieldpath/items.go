@@ -255,7 +255,8 @@ type Index struct {
 	sorted   []int
 }
 
-// Index returns the index of a list. It returns false if an item has no element.
+// Index returns an index of the list's items by element. It returns false if the element of an item
+// is unknown.
 func (x Items) Index(list []any) (Index, bool) {
 	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {

@@ -66,29 +66,29 @@ func TestParsePath(t *testing.T) {
 
 func TestParsePathErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"empty":           {``, `path "", column 1: the path is empty`},
-		"dot":             {`.`, `path ".", column 1: the path is empty`},
-		"two dots":        {`.spec..x`, `path ".spec..x", column 7: expected a field name`},
-		"trailing dot":    {`.spec.`, `path ".spec.", column 7: expected a field name`},
-		"no closing":      {`.a[name="x"`, `path ".a[name=\"x\"", column 12: expected "]"`},
-		"no end quote":    {`.a["x`, `path ".a[\"x", column 4: the quoted text has no closing quote`},
-		"no value":        {`.a[name=]`, `path ".a[name=]", column 9: expected a value`},
-		"no name":         {`.a[]`, `path ".a[]", column 4: expected a field name`},
-		"second no name":  {`.a[b=1,]`, `path ".a[b=1,]", column 8: expected a field name`},
-		"only the second": {`.a[b=1,c]`, `path ".a[b=1,c]", column 9: expected "="`},
-		"twice":           {`.a[b=1,b=2]`, `path ".a[b=1,b=2]", column 10: duplicate key`},
-		"after bracket":   {`.a[0]b`, `path ".a[0]b", column 6: expected "." or "["`},
-		"space inside":    {`.a b`, `path ".a b", column 3: expected "." or "["`},
-		"stray bracket":   {`.a]`, `path ".a]", column 3: expected "." or "["`},
-		"wildcard":        {`.a[*].b`, `path ".a[*].b", column 4: wildcards are not supported: name one item by its key`},
-		"dot wildcard":    {`.a.*`, `path ".a.*", column 4: wildcards are not supported: name one item by its key`},
-		"column counts":   {`.ключ[`, `path ".ключ[", column 7: expected a field name`},
+		"empty":                               {``, `path "", column 1: the path is empty`},
+		"dot":                                 {`.`, `path ".", column 1: the path is empty`},
+		"two dots":                            {`.spec..x`, `path ".spec..x", column 7: expected a field name`},
+		"trailing dot":                        {`.spec.`, `path ".spec.", column 7: expected a field name`},
+		"no closing bracket":                  {`.a[name="x"`, `path ".a[name=\"x\"", column 12: expected "]"`},
+		"no end quote":                        {`.a["x`, `path ".a[\"x", column 4: the quoted text has no closing quote`},
+		"no value":                            {`.a[name=]`, `path ".a[name=]", column 9: expected a value`},
+		"no name":                             {`.a[]`, `path ".a[]", column 4: expected a field name`},
+		"second key without a name":           {`.a[b=1,]`, `path ".a[b=1,]", column 8: expected a field name`},
+		"second key without a value":          {`.a[b=1,c]`, `path ".a[b=1,c]", column 9: expected "="`},
+		"twice":                               {`.a[b=1,b=2]`, `path ".a[b=1,b=2]", column 10: duplicate key`},
+		"name after a bracket":                {`.a[0]b`, `path ".a[0]b", column 6: expected "." or "["`},
+		"space inside":                        {`.a b`, `path ".a b", column 3: expected "." or "["`},
+		"stray bracket":                       {`.a]`, `path ".a]", column 3: expected "." or "["`},
+		"wildcard":                            {`.a[*].b`, `path ".a[*].b", column 4: wildcards are not supported: name one item by its key`},
+		"dot wildcard":                        {`.a.*`, `path ".a.*", column 4: wildcards are not supported: name one item by its key`},
+		"columns count characters, not bytes": {`.ключ[`, `path ".ключ[", column 7: expected a field name`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p, err := fieldpath.ParsePath(tt.text)
 			if err == nil {
-				t.Fatalf("read as %s", p)
+				t.Fatalf("got %s, want an error", p)
 			}
 			if err.Error() != tt.want {
 				t.Errorf("got  %s\nwant %s", err, tt.want)
@@ -100,16 +100,16 @@ func TestParsePathErrors(t *testing.T) {
 func TestPathRelations(t *testing.T) {
 	image := fieldstest.Path(t, `.spec.containers[name="app"].image`)
 	if !image.HasPrefix(fieldstest.Path(t, `.spec.containers[name="app"]`)) || !image.HasPrefix(image) || !image.HasPrefix(nil) {
-		t.Error("a path does not have its own prefixes")
+		t.Error("HasPrefix() = false for a prefix of the path")
 	}
 	if image.HasPrefix(fieldstest.Path(t, `.spec.containers[name="sidecar"]`)) || fieldstest.Path(t, `.spec`).HasPrefix(image) {
-		t.Error("a path has a prefix that is none")
+		t.Error("HasPrefix() = true for a path that is no prefix")
 	}
 	if fieldstest.Path(t, `.spec`).Compare(fieldstest.Path(t, `.spec.a`)) >= 0 || fieldstest.Path(t, `.b`).Compare(fieldstest.Path(t, `.a.c`)) <= 0 {
 		t.Error("paths are out of order")
 	}
 	if !fieldpath.Field("metadata", "labels", "a.b/c").Equal(fieldstest.Path(t, `.metadata.labels["a.b/c"]`)) {
-		t.Error("Field is another path than ParsePath's")
+		t.Error("Field and ParsePath return different paths")
 	}
 }
 
@@ -134,7 +134,7 @@ data: {app.conf: text}
 		"position":                 {`.spec.args[0]`, "v", true},
 		"position out of range":    {`.spec.args[2]`, nil, false},
 		"dotted key (edge case 1)": {`.data["app.conf"]`, "text", true},
-		"null is there":            {`.spec.none`, nil, true},
+		"a null value is found":    {`.spec.none`, nil, true},
 		"below null":               {`.spec.none.x`, nil, false},
 		"key of a map":             {`.data[name="x"]`, nil, false},
 		"name in a list":           {`.spec.args.x`, nil, false},

@@ -28,7 +28,7 @@ func TestParsePattern(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", text, p, err, want)
 		}
 		if _, exact := p.Path(); exact != !strings.Contains(want, "[*]") {
-			t.Errorf("%s: leaves nothing open: %v", text, exact)
+			t.Errorf("%s: pattern without wildcards = %v", text, exact)
 		}
 	}
 	for text, want := range map[string]string{
@@ -79,7 +79,7 @@ func oracle(p fieldpath.Pattern, paths []fieldpath.Path, below string) []string 
 
 // A pattern matches a path in an object if the path's text is the pattern's text with each [*]
 // replaced. It covers these paths and the paths below them.
-func TestPatternNamesWhatItsTextSays(t *testing.T) {
+func TestPatternMatchesAsWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	named, open := 0, 0
 	for range 2000 {
@@ -96,14 +96,14 @@ func TestPatternNamesWhatItsTextSays(t *testing.T) {
 		for _, path := range p.In(object) {
 			in = append(in, path.String())
 			if _, has := path.Get(object); !has || !p.Matches(path) || !p.Covers(path) || !p.Means(object, path) {
-				t.Fatalf("%s in %v: %s is found, and is not there", p, object, path)
+				t.Fatalf("%s in %v: got %s, which is not in the object or does not match", p, object, path)
 			}
 		}
 		slices.Sort(in)
 		named += len(in)
 		// StatedPaths omits the identity of an object, because the identity has no owner.
 		if want := sorted(oracle(p, paths, "")); len(want) == 0 || cmp.Diff(want, in) != "" {
-			t.Fatalf("%s in %v: %s", p, object, cmp.Diff(want, in))
+			t.Fatalf("%s in %v (-want +got): %s", p, object, cmp.Diff(want, in))
 		}
 		var covered []string
 		for _, path := range paths {
@@ -112,10 +112,10 @@ func TestPatternNamesWhatItsTextSays(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(sorted(oracle(p, paths, `(?:[.\[].*)?`)), sorted(covered)); diff != "" {
-			t.Fatalf("%s covers in %v: %s", p, object, diff)
+			t.Fatalf("%s covers in %v (-want +got): %s", p, object, diff)
 		}
 	}
-	t.Logf("%d paths named, %d elements left open", named, open)
+	t.Logf("found %d paths with %d wildcards", named, open)
 }
 
 func sorted(texts []string) []string { slices.Sort(texts); return texts }

@@ -133,7 +133,7 @@ func TestMetadata(t *testing.T) {
 		versions []string
 		want     []string
 	}{
-		"there and back": {
+		"a path is taken and taken back": {
 			[]string{"was gen=1 " + argo, "9 gen=2 " + idle + " keda/Update@9:.spec.replicas", "10 gen=3 argo/Apply@10:.spec.replicas,.spec.paused"},
 			[]string{"several-owners .spec.replicas argo (Apply) keda (Update)"},
 		},
@@ -142,39 +142,39 @@ func TestMetadata(t *testing.T) {
 			[]string{"was gen=1 " + idle, "8 gen=2 " + argo, "9 gen=3 " + idle + " keda/Update@9:.spec.replicas", "10 gen=4 " + argo},
 			[]string{"several-owners .spec.replicas argo (Apply) keda (Update)"},
 		},
-		"three hands, none of them twice": {
+		"three writers, each of them once": {
 			[]string{"was gen=1 a/Update@1:.spec.replicas", "2 gen=2 b/Update@2:.spec.replicas", "3 gen=3 c/Update@3:.spec.replicas"}, nil,
 		},
-		"a path is shared, and no longer": {
+		"a path is shared for a while": {
 			[]string{"was gen=1 a/Apply@1:.spec.replicas", "2 gen=1 a/Apply@1:.spec.replicas b/Apply@2:.spec.replicas", "3 gen=1 b/Apply@2:.spec.replicas", "4 gen=1 a/Apply@4:.spec.replicas b/Apply@2:.spec.replicas"}, nil,
 		},
-		"a mark is set and removed once": {
+		"a label is set and removed once": {
 			[]string{"was gen=1 " + argo, "2 gen=1 mark=1 " + argo + " a/Update@2:.metadata.labels.mark", "3 gen=1 " + argo}, nil,
 		},
-		"a label is set, and removed by one who leaves no trace": {
+		"a label is set, and removed by an unknown writer": {
 			[]string{"was gen=1 " + argo, "2 gen=1 mark=1 " + argo + " a/Update@2:.metadata.labels.mark", "3 gen=1 " + argo, "4 gen=1 mark=1 " + argo + " a/Update@4:.metadata.labels.mark"},
 			[]string{"several-owners .metadata.labels.mark 1 a (Update) unknown"},
 		},
-		"a lock is taken by one after another": {
+		"writers take a lock in turn": {
 			[]string{
 				"was gen=1 " + argo, "2 gen=1 lock=x " + argo + " a/Update@2:.metadata.labels.lock", "3 gen=1 " + argo,
 				"4 gen=1 lock=y " + argo + " a/Update@4:.metadata.labels.lock", "5 gen=1 " + argo, "6 gen=1 lock=z " + argo + " a/Update@6:.metadata.labels.lock",
 			}, nil,
 		},
-		"a label to and fro by one writer": {
+		"one writer changes a label back and forth": {
 			[]string{
 				"was l=1 a/Update@1:.metadata.labels.l b/Update@1:.spec", "2 l=2 a/Update@2:.metadata.labels.l b/Update@1:.spec",
 				"2.5 l=1 a/Update@2:.metadata.labels.l b/Update@1:.spec",
 			},
 			[]string{"one-writer .metadata.labels.l 1 2 a (Update)"},
 		},
-		"a clock": {
+		"a label with ever new values": {
 			[]string{"was l=1 a/Update@1:.metadata.labels.l", "2 l=2 a/Update@2:.metadata.labels.l", "3 l=3 a/Update@3:.metadata.labels.l", "4 l=4 a/Update@4:.metadata.labels.l"}, nil,
 		},
 		"a heartbeat in the status": {
 			[]string{"was gen=1 " + argo + " k/Update/status@1:.status.a", "2 gen=1 " + argo + " k/Update/status@2:.status.a,.status.b", "3 gen=1 " + argo + " k/Update/status@3:.status.a", "3.1 gen=1 " + argo + " k/Update/status@3:.status.a"}, nil,
 		},
-		"Kubernetes follows what an owner says": {
+		"a controller follows its owner object": {
 			[]string{
 				"was gen=1 l=5 owner=web kube-controller-manager/Update@1:.metadata.labels.l", "2 gen=2 l=3 owner=web kube-controller-manager/Update@2:.metadata.labels.l",
 				"3 gen=3 l=5 owner=web kube-controller-manager/Update@3:.metadata.labels.l",
@@ -235,12 +235,12 @@ func TestValues(t *testing.T) {
 		statuses []string
 		want     []string
 	}{
-		"to and fro":             {entry, []string{"5", "3", "5"}, nil, []string{"one-writer .spec.replicas 3 5 a (Update)"}},
-		"new, then to and fro":   {entry, []string{"", "3", "5", "3", "5"}, nil, []string{"one-writer .spec.replicas 3 5 a (Update)"}},
-		"a counter":              {entry, []string{"1", "2", "3", "4"}, nil, nil},
-		"an autoscaler":          {scale, []string{"5", "3", "5", "3"}, nil, nil},
-		"nothing":                {entry, []string{"5", "5", "5"}, nil, []string{"no-change a (Update)"}},
-		"a status without scope": {entry, []string{"5", "5", "5"}, []string{"x", "y", "x"}, nil},
+		"back and forth":                  {entry, []string{"5", "3", "5"}, nil, []string{"one-writer .spec.replicas 3 5 a (Update)"}},
+		"new field, then back and forth":  {entry, []string{"", "3", "5", "3", "5"}, nil, []string{"one-writer .spec.replicas 3 5 a (Update)"}},
+		"a counter":                       {entry, []string{"1", "2", "3", "4"}, nil, nil},
+		"an autoscaler":                   {scale, []string{"5", "3", "5", "3"}, nil, nil},
+		"nothing":                         {entry, []string{"5", "5", "5"}, nil, []string{"no-change a (Update)"}},
+		"status changes are not included": {entry, []string{"5", "5", "5"}, []string{"x", "y", "x"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally, kind := fights.New(false), webs()
@@ -266,7 +266,7 @@ func TestValues(t *testing.T) {
 				tally.Learn(r, states)
 			}
 			if got := told(tally.Result()); !slices.Equal(got, test.want) || beyond != 0 {
-				t.Errorf("got  %q, and %d more\nwant %q", got, beyond, test.want)
+				t.Errorf("got  %q and %d unread\nwant %q", got, beyond, test.want)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestValues(t *testing.T) {
 
 // Values of a Secret are not shown. The suggested command can be pasted, and gives the replicas to
 // the autoscaler.
-func TestNext(t *testing.T) {
+func TestNextCommandGivesReplicasToAutoscaler(t *testing.T) {
 	const one, two = "%d argo/Apply@%d:.spec.replicas c/Update@1:.spec.x", "%d kcm/Update/scale@%d:.spec.replicas c/Update@1:.spec.x"
 	tally := fights.New(false)
 	was := see(t, tally, webs(), fmt.Sprintf("was"+strings.TrimPrefix(one, "%d"), 1), fmt.Sprintf(two, 2, 2), fmt.Sprintf(one, 3, 3))
@@ -294,7 +294,7 @@ func TestNext(t *testing.T) {
 
 // Writes that are not stored are counted by kind. A fight is reported if one object must have
 // received several of them.
-func TestUnstored(t *testing.T) {
+func TestWritesThatAreNotStored(t *testing.T) {
 	tally, kind := fights.New(false), webs()
 	resource := kind.GVR().GroupResource()
 	see(t, tally, kind, "was a/Update@1:.x", "2 a/Update@1:.x", "3 a/Update@1:.x")

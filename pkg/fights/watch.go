@@ -23,8 +23,7 @@ import (
 const (
 	// keptWrites (for each object) and keptPaths (for each write) are enough to recognize a loop.
 	keptWrites, keptPaths = 64, 50
-	// justNow is how far apart two writes with the same time can be, because times are in whole
-	// seconds.
+	// Times are in whole seconds, so two writes with the same time may be up to justNow apart.
 	justNow = 2 * time.Second
 )
 

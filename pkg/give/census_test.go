@@ -19,7 +19,7 @@ import (
 // is repeated, it succeeds: the receiver owns fields, and no owner has a name similar to the
 // giver's. For a typo, the warning suggests the likely manager, and the fields of the other givers
 // are transferred.
-func TestGiverOfNothing(t *testing.T) {
+func TestGiverThatOwnsNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names   []string
 		wish    transfer.Wish
@@ -27,43 +27,43 @@ func TestGiverOfNothing(t *testing.T) {
 		says    string
 		fails   bool
 	}{
-		"a slip": {
+		"a typo": {
 			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true,
 			says: "--from: edti (did you mean edit?) owns nothing in the 2 objects; managers that own something: edit, flux",
 		},
-		"a slip beside who owns something": {
+		"a typo next to a giver that owns fields": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "flxu"}, To: "edit"}, fails: true,
 			says: "--from: flxu (did you mean flux?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
-		"two slips": {
+		"two typos": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edti", "edtt"}, To: "flux"}, fails: true,
 			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"a path that its receiver has": {names: []string{"a"}, wish: transfer.Wish{Paths: path(t, ".data.b"), From: []string{"edti"}, To: "flux"}},
-		"a path that nobody has": {
+		"a path without an owner": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
 			says: "--from: edti (did you mean edit?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
-		"a result says so":  {names: []string{"a"}, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
+		"not lenient":       {names: []string{"a"}, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
 		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
-		"nobody is named":   {names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.a"), To: "flux"}},
-		"a repetition": {
+		"no giver is named": {names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.a"), To: "flux"}},
+		"a repeated transfer": {
 			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
 			says: "--from: kubectl owns nothing in the 2 objects, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
-		"a repetition with names": {
+		"a repeated transfer, not lenient": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
 			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
-		"a repetition to a name like it": {
+		"a repeated transfer to a manager with a similar name": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"flux2"}, To: "flux"},
 			says: "--from: flux2 owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
-		"a release again": {
+		"a repeated release": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, Mode: transfer.Release},
 			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
-		"who shares keeps": {
+		"a giver that shares keeps its fields": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux", Mode: transfer.Share}, fails: true,
 			says: "--from: kubectl owns nothing in the 1 object; managers that own something: edit, flux",
 		},
@@ -71,7 +71,7 @@ func TestGiverOfNothing(t *testing.T) {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
 			says: "--from: kubectl owns nothing in the 1 object; managers that own something: edit, flux",
 		},
-		"the receiver has nothing, named": {
+		"the receiver owns nothing, not lenient": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
 		},
 		"one of two givers had nothing to give": {
@@ -111,7 +111,7 @@ func path(t *testing.T, text string) []fieldpath.Path {
 }
 
 // A second run has nothing to give and succeeds, with or without paths.
-func TestGivenTwice(t *testing.T) {
+func TestRepeatedTransferChangesNothing(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		s := handing(t, "a", "b")
 		s.engine.Lenient = lenient
@@ -122,10 +122,10 @@ func TestGivenTwice(t *testing.T) {
 		s.server.calls = nil
 		err := s.engine.Run(t.Context(), targets)
 		if a, b := s.given["a"], s.given["b"]; err != nil || a.Action != event.Unchanged || b.Action != event.Unchanged {
-			t.Errorf("lenient %t: %v, %+v, %+v", lenient, err, a, b)
+			t.Errorf("lenient %t: got error %v and results %+v and %+v, want them unchanged", lenient, err, a, b)
 		}
 		if slices.ContainsFunc(s.server.calls, func(c string) bool { return strings.HasPrefix(c, "put") }) {
-			t.Errorf("lenient %t: %q", lenient, s.server.calls)
+			t.Errorf("lenient %t: the second run wrote: %q", lenient, s.server.calls)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestGivenTwice(t *testing.T) {
 // A second run has the same result as the first run and as its dry run, even if a field stays with
 // its owner. If the field stays because the receiver's manifest lacks it, that is no failure. If it
 // stays because of its API version, that is a failure.
-func TestGivenTwiceWithARemainder(t *testing.T) {
+func TestRepeatedTransferWithRemainingFields(t *testing.T) {
 	entry := func(version string, names ...string) map[string]any {
 		data := map[string]any{}
 		for _, name := range names {
@@ -150,13 +150,13 @@ func TestGivenTwiceWithARemainder(t *testing.T) {
 		left   string
 		fails  bool
 	}{
-		"unstated":                    {edit: []map[string]any{entry("v1", "a", "c")}, stated: true, left: ".data.c"},
-		"all at another version":      {edit: []map[string]any{entry("v1alpha1", "a", "c")}, left: ".data.a", fails: true},
-		"some at another version":     {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, left: ".data.c", fails: true},
-		"some of both":                {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, stated: true, left: ".data.c", fails: true},
-		"shared at another version":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Share, left: ".data.c", fails: true},
-		"released at both, so gone":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Release},
-		"nothing stays, nothing ails": {edit: []map[string]any{entry("v1", "a")}},
+		"unstated":                {edit: []map[string]any{entry("v1", "a", "c")}, stated: true, left: ".data.c"},
+		"all at another version":  {edit: []map[string]any{entry("v1alpha1", "a", "c")}, left: ".data.a", fails: true},
+		"some at another version": {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, left: ".data.c", fails: true},
+		"some not in the manifest, some at another version": {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, stated: true, left: ".data.c", fails: true},
+		"shared at another version":                         {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Share, left: ".data.c", fails: true},
+		"released at both versions":                         {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Release},
+		"no field stays":                                    {edit: []map[string]any{entry("v1", "a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, "a")

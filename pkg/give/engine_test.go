@@ -190,7 +190,7 @@ func changed(t *testing.T) func(*fake, string) {
 }
 
 // If another client writes between the read and the write, the object is read again.
-func TestSomebodyComesBetween(t *testing.T) {
+func TestConcurrentWriteIsReadAgain(t *testing.T) {
 	s := handing(t, "web")
 	once := changed(t)
 	s.server.between = func(f *fake, name string) {
@@ -209,7 +209,7 @@ func TestSomebodyComesBetween(t *testing.T) {
 }
 
 // If an object keeps changing, the transfer gives up, and its result is unknown.
-func TestChangesFasterThanItIsRead(t *testing.T) {
+func TestGivesUpOnConstantChanges(t *testing.T) {
 	s := handing(t, "web", "calm")
 	late := changed(t)
 	s.server.between = func(f *fake, name string) {
@@ -240,7 +240,7 @@ func TestChangesFasterThanItIsRead(t *testing.T) {
 		}
 	}
 	if puts != lost.Attempts {
-		t.Errorf("tried %d times, and says %d", puts, lost.Attempts)
+		t.Errorf("got %d writes, but the error reports %d attempts", puts, lost.Attempts)
 	}
 	if diff := cmp.Diff([]string{"edit .data.a", "flux .data.b", "late .data.c"}, s.server.owners(t, "web")); diff != "" {
 		t.Error(diff)
@@ -272,7 +272,7 @@ func TestDryRuns(t *testing.T) {
 			moves = got.Moves
 		}
 		if diff := cmp.Diff(fmt.Sprint(moves), fmt.Sprint(got.Moves)); diff != "" {
-			t.Errorf("%v tells something else: %s", tt.dry, diff)
+			t.Errorf("%v reports other moves than the real run: %s", tt.dry, diff)
 		}
 		if diff := cmp.Diff(tt.calls, s.server.calls); diff != "" {
 			t.Errorf("%v: %s", tt.dry, diff)
@@ -345,12 +345,12 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if len(s.given) == 0 || len(s.given) > atOnce {
-		t.Errorf("told of %d", len(s.given))
+		t.Errorf("got results for %d objects, want at least one and at most atOnce", len(s.given))
 	}
 	for _, name := range names {
 		written := slices.Contains(s.server.owners(t, name), "flux .data.a")
 		if told := s.given[name].Action == event.Handed; written != told {
-			t.Errorf("%s: written %t, told %+v", name, written, s.given[name])
+			t.Errorf("%s: written %t, but the result is %+v", name, written, s.given[name])
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Listed objects match manifests by kind and name. The target has the version and values of the
 // manifest. Objects that are only listed, or only in the manifests, are reported.
-func TestMeet(t *testing.T) {
+func TestMeetMatchesObjectsWithManifests(t *testing.T) {
 	listed := func(kind, version, namespace, name string) Target {
 		gvk := schema.GroupVersionKind{Group: "x.example", Version: version, Kind: kind}
 		return Target{Kind: object.Kind{GVK: gvk}, Ref: object.Ref{GVK: gvk, Namespace: namespace, Name: name}}
@@ -48,7 +48,7 @@ func TestMeet(t *testing.T) {
 	var got []string
 	for _, target := range next.Targets {
 		if target.Stated.GetLabels()["by"] != "tool" || target.Kind.Resource != "served" || target.Stated.GetNamespace() != target.Ref.Namespace {
-			t.Errorf("%s is stated as %v", target.Ref, target.Stated)
+			t.Errorf("%s has the manifest %v or another kind or namespace", target.Ref, target.Stated)
 		}
 		got = append(got, target.Ref.GVK.Version+" "+target.Ref.GVK.Kind+" "+target.Ref.Namespace+"/"+target.Ref.Name)
 	}
@@ -56,7 +56,7 @@ func TestMeet(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(next.Gone) != 1 || next.Gone[0].Name != "leaving" || next.Beyond != 1 {
-		t.Errorf("gone %v, %d beyond", next.Gone, next.Beyond)
+		t.Errorf("got only listed: %v, only in manifests: %d; want leaving and 1", next.Gone, next.Beyond)
 	}
 	if manifests[0].Object.GetLabels() != nil {
 		t.Error("the manifest itself was changed")

@@ -19,7 +19,7 @@ import (
 // Fields that the server attributes to this command go to the receiver. If another client wrote in
 // between, this is tried again. If it fails, the transfer is still complete, and the stray fields
 // are reported.
-func TestCreditedForAWrite(t *testing.T) {
+func TestStrayFieldsGoToReceiver(t *testing.T) {
 	puts := func(s *setup) int {
 		return len(strings.Split(strings.Join(s.server.calls, "\n"), "put ")) - 1
 	}
@@ -46,15 +46,15 @@ func TestCreditedForAWrite(t *testing.T) {
 		puts   int
 		says   bool
 	}{
-		"moved":            {owners: []string{"flux .data.a", "flux .data.b", "flux .data.set"}, puts: 2},
-		"somebody between": {after: late, owners: []string{"flux .data.a", "flux .data.b", "flux .data.set", "late .data.set"}, puts: 3},
-		"no more rights": {
+		"moved":                            {owners: []string{"flux .data.a", "flux .data.b", "flux .data.set"}, puts: 2},
+		"another client writes in between": {after: late, owners: []string{"flux .data.a", "flux .data.b", "flux .data.set", "late .data.set"}, puts: 3},
+		"permission is lost after the first write": {
 			after: failing(apierrors.NewForbidden(resource, "web", errors.New("no"))), owners: []string{"flux .data.a", "flux .data.b", "k8sconnect-give .data.set"}, puts: 2, says: true,
 		},
-		"gone since":    {after: failing(apierrors.NewNotFound(resource, "web")), owners: []string{"flux .data.a", "flux .data.b", "k8sconnect-give .data.set"}, puts: 2},
-		"released":      {wish: &release, owners: []string{"flux .data.b", "k8sconnect-give .data.set"}, puts: 1, says: true},
-		"left before":   {before: true, exact: true, owners: []string{"flux .data.a", "flux .data.b"}, puts: 1},
-		"left, release": {before: true, exact: true, wish: &release, owners: []string{"flux .data.b"}, puts: 1},
+		"object is deleted after the first write": {after: failing(apierrors.NewNotFound(resource, "web")), owners: []string{"flux .data.a", "flux .data.b", "k8sconnect-give .data.set"}, puts: 2},
+		"released":                               {wish: &release, owners: []string{"flux .data.b", "k8sconnect-give .data.set"}, puts: 1, says: true},
+		"stray field of an earlier run":          {before: true, exact: true, owners: []string{"flux .data.a", "flux .data.b"}, puts: 1},
+		"stray field of an earlier run, release": {before: true, exact: true, wish: &release, owners: []string{"flux .data.b"}, puts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, "web")
@@ -103,7 +103,7 @@ func TestRewritten(t *testing.T) {
 }
 
 // A stray field of an earlier run is transferred like any other field.
-func TestStrayIsGiven(t *testing.T) {
+func TestStrayFieldIsTransferred(t *testing.T) {
 	for _, wish := range []transfer.Wish{
 		{From: []string{managedfields.Giver}, To: "flux"},
 		{From: []string{managedfields.Giver}, Mode: transfer.Release},

@@ -117,10 +117,10 @@ func TestCompareOrderShowsKeys(t *testing.T) {
 	}
 }
 
-func TestCompareNothing(t *testing.T) {
+func TestCompareWithNil(t *testing.T) {
 	object := fieldstest.Content(t, `{a: {b: 1}}`)
 	if got := managedfields.Compare(nil, nil, fieldstest.Set(t, ".a.b")); len(got) != 0 {
-		t.Errorf("nil and nil: %v", got)
+		t.Errorf("Compare(nil, nil) = %v, want no changes", got)
 	}
 	if diff := cmp.Diff([]string{"added .a.b"}, fieldstest.ChangeTexts(managedfields.Compare(nil, object, fieldstest.Set(t, ".a.b")))); diff != "" {
 		t.Error(diff)
@@ -138,6 +138,6 @@ func TestWithOwners(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(got[1].Owners) != 0 || changes[0].Owners != nil {
-		t.Error("we are an owner, or the argument was changed")
+		t.Error("the applying manager is listed as an owner, or the argument was changed")
 	}
 }

@@ -96,14 +96,14 @@ metadata:
 		t.Error(diff)
 	}
 	if got := managedfields.Managed(all, "nobody"); got == nil || !got.Empty() {
-		t.Errorf("nobody holds %v", got)
+		t.Errorf("Managed() = %v for a manager without an entry, want an empty set", got)
 	}
 	e, ok := managedfields.AppliedBy(all, fieldstest.Us)
 	if !ok || e.APIVersion != "v1" || e.Subresource != "" {
 		t.Errorf("applied: %v, %v", e, ok)
 	}
 	if _, ok := managedfields.AppliedBy(all, "nobody"); ok {
-		t.Error("nobody has applied")
+		t.Error("AppliedBy() found an entry of a manager without one")
 	}
 	if got := managedfields.Others(all, fieldstest.Us); len(got) != 2 {
 		t.Errorf("others: %v", got)
@@ -124,14 +124,14 @@ metadata:
 		path string
 		want []string
 	}{
-		"shared":              {`.data.a`, []string{"amy (Update)", "zoe (Apply)"}},
-		"parent of many":      {`.data`, []string{"amy (Update)", "zoe (Apply)"}},
-		"sibling of a member": {`.data.b`, nil},
-		"inside an atomic":    {`.spec.selector.matchLabels.x`, []string{"bob (Apply)"}},
-		"list item":           {`.spec.list[name="x"]`, []string{"cat (Apply)"}},
-		"field of an item":    {`.spec.list[name="x"].image`, nil},
-		"another item":        {`.spec.list[name="y"]`, nil},
-		"whole list":          {`.spec.list`, []string{"cat (Apply)"}},
+		"shared":                 {`.data.a`, []string{"amy (Update)", "zoe (Apply)"}},
+		"parent of many":         {`.data`, []string{"amy (Update)", "zoe (Apply)"}},
+		"sibling of a member":    {`.data.b`, nil},
+		"inside an atomic value": {`.spec.selector.matchLabels.x`, []string{"bob (Apply)"}},
+		"list item":              {`.spec.list[name="x"]`, []string{"cat (Apply)"}},
+		"field of an item":       {`.spec.list[name="x"].image`, nil},
+		"another item":           {`.spec.list[name="y"]`, nil},
+		"whole list":             {`.spec.list`, []string{"cat (Apply)"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ metadata:
 func TestSameOwners(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	if !managedfields.SameOwners(live, live.DeepCopy()) {
-		t.Error("an object has other owners than itself")
+		t.Error("SameOwners() = false for a copy of the object")
 	}
 	touched := live.DeepCopy()
 	fields := touched.GetManagedFields()
@@ -154,14 +154,14 @@ func TestSameOwners(t *testing.T) {
 	fields[0], fields[1] = fields[1], fields[0]
 	touched.SetManagedFields(fields)
 	if !managedfields.SameOwners(live, touched) {
-		t.Error("times and order count")
+		t.Error("SameOwners() = false for entries with other times and order")
 	}
 	fields[0].Manager = "somebody"
 	touched.SetManagedFields(fields)
 	if managedfields.SameOwners(live, touched) {
-		t.Error("another owner does not count")
+		t.Error("SameOwners() = true although a manager differs")
 	}
 	if managedfields.SameOwners(live, fieldstest.Read(t, fieldstest.DnsLive)) {
-		t.Error("other objects have the same owners")
+		t.Error("SameOwners() = true for another object")
 	}
 }

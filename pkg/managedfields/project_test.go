@@ -70,12 +70,12 @@ func TestProject(t *testing.T) {
 			[]string{`.labels`},
 			`{labels: {}}`,
 		},
-		"member with nothing of ours inside": {
+		"owned map without owned fields that exist": {
 			`{labels: {theirs: x}}`,
 			[]string{`.labels`, `.labels.ours`},
 			`{labels: {}}`,
 		},
-		"no member, nothing of ours inside": {
+		"map that is not owned, without owned fields that exist": {
 			`{labels: {theirs: x}}`,
 			[]string{`.labels.ours`},
 			`{}`,
@@ -110,7 +110,7 @@ func TestProject(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(got, managedfields.Project(got, held)); diff != "" {
-				t.Errorf("projecting twice is another thing:\n%s", diff)
+				t.Errorf("projecting twice has another result:\n%s", diff)
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestProject(t *testing.T) {
 
 // A projection never contains fields of other owners, and is the same if a sidecar is injected
 // before other items (edge cases 2, 4).
-func TestProjectStory(t *testing.T) {
+func TestProjectOmitsFieldsOfOthers(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	got := managedfields.Project(live.Object, managedfields.Managed(fieldstest.Entries(t, live), fieldstest.Us))
 	want := fieldstest.Content(t, `

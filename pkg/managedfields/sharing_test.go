@@ -24,11 +24,11 @@ func TestSharingOf(t *testing.T) {
 		"all fields of another": {
 			object(helm), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), "shared with helm: 2 fields",
 		},
-		"of two, and without an owner": {
+		"shared with two managers, and one field without an owner": {
 			object(helm, flux), object(helm, flux, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:c: {}}}`)),
 			"shared with flux: 1 field, shared with helm: 1 field, now owned: 1 field",
 		},
-		"let go": {
+		"no longer owned": {
 			object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"no longer owned: 1 field",
 		},

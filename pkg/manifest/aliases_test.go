@@ -27,7 +27,7 @@ var bombs = map[string]struct {
 	"merged maps": {
 		configMapHead + "x: &x {y: " + strings.Repeat("a", 100_000) + "}\ndata:\n" + strings.Repeat("- {<<: *x, z: 1}\n", 2000), "",
 	},
-	"an alias of what it is in": {
+	"an alias of a map that contains it": {
 		configMapHead + "data: &x {a: [*x, *x]}\n", "",
 	},
 }
@@ -58,9 +58,9 @@ func TestAliasesAreBounded(t *testing.T) {
 				const most = 64 << 20
 				switch {
 				case err == nil:
-					t.Fatal("it was read")
+					t.Fatal("no error, although the aliases are too large")
 				case !strings.Contains(err.Error(), "bomb.yaml"+bomb.line):
-					t.Errorf("names no line: %.300s", err)
+					t.Errorf("the error does not name the line: %.300s", err)
 				case allocated > most:
 					t.Errorf("%d MiB were allocated", allocated>>20)
 				}

@@ -41,7 +41,7 @@ func dribble(w io.Writer, text string) error {
 }
 
 // Each wait is reported after a moment, together with its limit, and ends at the limit.
-func TestSilentInputs(t *testing.T) {
+func TestWaitForSilentInputIsReported(t *testing.T) {
 	const url, shown = "https://someone:secret@example.com/app.yaml?token=secret", "https://example.com/app.yaml?***"
 	for name, tt := range map[string]struct {
 		options Options
@@ -72,7 +72,7 @@ func TestSilentInputs(t *testing.T) {
 					t.Errorf("it took %s, want %s", took, tt.limit)
 				}
 				if diff := cmp.Diff([]string{fmt.Sprintf("%s (1s of %s)", tt.what, tt.limit)}, told); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
+					t.Errorf("reported waits (-want +got):\n%s", diff)
 				}
 				_ = writer.Close()
 			})
@@ -86,15 +86,15 @@ type refused struct{}
 func (refused) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
 
 // A server that refuses connections is tried three times, and no wait is reported.
-func TestRefusedInput(t *testing.T) {
+func TestRefusedConnectionIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := Read(t.Context(), Options{
 			Filenames: []string{"https://example.com/app.yaml"}, Client: &http.Client{Transport: refused{}},
-			Tell: func(string, time.Time, time.Duration) { t.Error("waited for, after", time.Since(began)) },
+			Tell: func(string, time.Time, time.Duration) { t.Error("a wait was reported after", time.Since(began)) },
 		})
 		if took := time.Since(began); err == nil || took != 2*time.Second {
-			t.Errorf("%v after %s", err, took)
+			t.Errorf("got error %v after %s, want an error after 2s", err, took)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestSlowInput(t *testing.T) {
 			t.Errorf("%d objects after %s, %v", len(res.Objects), took, err)
 		}
 		if told == 0 {
-			t.Error("nothing was told")
+			t.Error("no wait was reported")
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestPromptInput(t *testing.T) {
 		_, err := Read(t.Context(), Options{
 			Filenames: []string{"app.yaml", "https://example.com/app.yaml"},
 			Client:    &http.Client{Transport: &answers{status: []int{200}}},
-			Tell:      func(what string, _ time.Time, _ time.Duration) { t.Errorf("told of %s", what) },
+			Tell:      func(what string, _ time.Time, _ time.Duration) { t.Errorf("a wait for %s was reported", what) },
 		})
 		if err != nil {
 			t.Error(err)

@@ -38,7 +38,7 @@ func TestBadInput(t *testing.T) {
 			text: configMap("a") + "---" + configMap("b"),
 			want: []string{"app.yaml:5: two objects are in one document", "  put a line with only --- before this line"},
 		},
-		"two keys that YAML 1.1 makes one": {
+		"two keys that are the same key in YAML 1.1": {
 			text: configMap("a") + "data:\n  yes: a\n  true: b\n",
 			want: []string{`app.yaml:7: duplicate key "true" (first at line 6)`, "  quote both: unquoted, yes and true are the key true in YAML 1.1"},
 		},
@@ -81,7 +81,7 @@ func TestBadInput(t *testing.T) {
 			text: "apiVersion: v1: v2\n",
 			want: []string{"app.yaml:1: not YAML: mapping values are not allowed in this context"},
 		},
-		"alias of nothing": {
+		"alias of a missing anchor": {
 			text: configMap("a") + "data: *nope\n",
 			want: []string{"app.yaml:5: not YAML: an alias (*) to an anchor that does not exist", "  quote text that begins with *"},
 		},
@@ -135,7 +135,7 @@ func TestBadInput(t *testing.T) {
 			text: "apiVersion: v1\nkind: ConfigMap\ndata: {}\n",
 			want: []string{"app.yaml:1: ConfigMap: .metadata is missing"},
 		},
-		"of other types": {
+		"fields of other types": {
 			text: "apiVersion: 1\nkind: [a]\nmetadata: b\n",
 			want: []string{
 				"app.yaml:1: .apiVersion is a number, not text", "  quote it",
@@ -157,14 +157,14 @@ func TestBadInput(t *testing.T) {
 				"  set metadata.name, or create a new object each time with kubectl create",
 			},
 		},
-		"a name that YAML takes for something else": {
+		"a name that YAML reads as another type": {
 			text: configMap("no") + "  namespace: 007\n",
 			want: []string{
 				"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it: unquoted, no is false in YAML 1.1",
 				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it",
 			},
 		},
-		"names that would lead elsewhere": {
+		"names that would change the path of a request": {
 			text: configMap("..") + "---\n" + configMap("a/../../b") + "  namespace: a%2fb\n---\n" + configMap(".") + "---\n" + configMap("system:ok..fine"),
 			want: []string{
 				`app.yaml:4: configmap/..: .metadata.name ".." may not be '..'`,
@@ -180,17 +180,17 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:8: configmap/a: .metadata.annotations is a list, not a mapping",
 			},
 		},
-		"items that are no list": {
+		"items that are not a list": {
 			text: "apiVersion: v1\nkind: List\nitems: {}\n---\napiVersion: v1\nkind: ConfigMapList\nmetadata: {}\nitems: none\n",
 			want: []string{
 				"app.yaml:3: the items of a List are a mapping, not a list",
 				"app.yaml:8: the items of a ConfigMapList are text, not a list",
 			},
 		},
-		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
-		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
-		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
-		"a zero byte elsewhere": {text: "ab\x00c", want: []string{"app.yaml:1: not YAML: control characters are not allowed"}},
+		"UTF-32":                        {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
+		"UTF-32 with a byte order mark": {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
+		"big-endian UTF-32 with a byte order mark": {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
+		"a zero byte elsewhere":                    {text: "ab\x00c", want: []string{"app.yaml:1: not YAML: control characters are not allowed"}},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
 				"- kind: Secret\n  metadata: {name: b}\n-\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: 1\n",
@@ -200,7 +200,7 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:13: Secret: .items[3].metadata.name is a number, not text", "  quote it",
 			},
 		},
-		"several objects, and one document that is none": {
+		"several objects, and one document that is not an object": {
 			text: configMap("a") + "---\nreplicas: 1\n---\n" + configMap("b"),
 			want: []string{"app.yaml:6: not a Kubernetes object but a document without apiVersion, kind, metadata"},
 		},
@@ -224,26 +224,26 @@ func TestValuesAreNotQuoted(t *testing.T) {
 		value string
 		line  int
 	}{
-		"alias":              {value: "*hunter2", line: 7},
-		"alias of itself":    {value: "&hunter2 [*hunter2]"},
-		"number by tag":      {value: "!!int hunter2", line: 7},
-		"fraction by tag":    {value: "!!float hunter2", line: 7},
-		"boolean by tag":     {value: "!!bool hunter2", line: 7},
-		"date by tag":        {value: "!!timestamp hunter2", line: 7},
-		"base64 by tag":      {value: "!!binary hunter2~", line: 7},
-		"tag of nobody":      {value: "!hunter2!x y", line: 7},
-		"tag that is broken": {value: "!<hunter2", line: 7},
-		"mapping as a key":   {value: "{? {hunter2: hunter2} : x}", line: 7},
-		"list as a key":      {value: "{[hunter2]: x}", line: 7},
-		"directive":          {value: "%hunter2", line: 7},
-		"at":                 {value: "@hunter2", line: 7},
-		"backtick":           {value: "`hunter2`", line: 7},
-		"quote":              {value: "\"hunter2"},
-		"escape":             {value: "\"hunter2\\q\"", line: 7},
-		"colon":              {value: "hunter2: hunter2", line: 7},
-		"bracket":            {value: "[hunter2"},
-		"block":              {value: "|hunter2", line: 7},
-		"alias in a merge":   {value: "{<<: hunter2}"},
+		"alias":                {value: "*hunter2", line: 7},
+		"alias of itself":      {value: "&hunter2 [*hunter2]"},
+		"number by tag":        {value: "!!int hunter2", line: 7},
+		"fraction by tag":      {value: "!!float hunter2", line: 7},
+		"boolean by tag":       {value: "!!bool hunter2", line: 7},
+		"date by tag":          {value: "!!timestamp hunter2", line: 7},
+		"base64 by tag":        {value: "!!binary hunter2~", line: 7},
+		"undefined tag handle": {value: "!hunter2!x y", line: 7},
+		"tag that is broken":   {value: "!<hunter2", line: 7},
+		"mapping as a key":     {value: "{? {hunter2: hunter2} : x}", line: 7},
+		"list as a key":        {value: "{[hunter2]: x}", line: 7},
+		"directive":            {value: "%hunter2", line: 7},
+		"at":                   {value: "@hunter2", line: 7},
+		"backtick":             {value: "`hunter2`", line: 7},
+		"quote":                {value: "\"hunter2"},
+		"escape":               {value: "\"hunter2\\q\"", line: 7},
+		"colon":                {value: "hunter2: hunter2", line: 7},
+		"bracket":              {value: "[hunter2"},
+		"block":                {value: "|hunter2", line: 7},
+		"alias in a merge":     {value: "{<<: hunter2}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  ok: fine\n  b: fine\n  k: " + tt.value + "\n"
@@ -267,7 +267,7 @@ func TestValuesAreNotQuoted(t *testing.T) {
 	}
 	write(t, map[string]string{"app.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": 20071e999}}`})
 	if _, err := Read(t.Context(), Options{Filenames: []string{"app.json"}}); err == nil || strings.Contains(err.Error(), "20071") {
-		t.Errorf("a number out of range: %v", err)
+		t.Errorf("a number out of range is accepted or quoted: %v", err)
 	}
 }
 
@@ -307,15 +307,15 @@ func TestNonObjects(t *testing.T) {
 	}
 }
 
-func TestBrokenIsNotSkipped(t *testing.T) {
+func TestBrokenObjectsAreNotSkipped(t *testing.T) {
 	for name, text := range map[string]string{
-		"syntax":          configMap("a") + " b: c\n",
-		"no name":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n",
-		"no kind":         "apiVersion: v1\nmetadata: {name: a}\n",
-		"no apiVersion":   "kind: ConfigMap\nmetadata: {name: a}\n",
-		"no metadata":     "apiVersion: v1\nkind: ConfigMap\n",
-		"beside a second": configMap("a") + "---\nreplicas: 1\n",
-		"list":            "apiVersion: v1\nkind: List\nitems:\n- 1\n",
+		"syntax":                 configMap("a") + " b: c\n",
+		"no name":                "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n",
+		"no kind":                "apiVersion: v1\nmetadata: {name: a}\n",
+		"no apiVersion":          "kind: ConfigMap\nmetadata: {name: a}\n",
+		"no metadata":            "apiVersion: v1\nkind: ConfigMap\n",
+		"next to a valid object": configMap("a") + "---\nreplicas: 1\n",
+		"list":                   "apiVersion: v1\nkind: List\nitems:\n- 1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, map[string]string{"dir/bad.yaml": text, "dir/good.yaml": configMap("a")})

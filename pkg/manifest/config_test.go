@@ -10,7 +10,7 @@ import (
 
 // The config file of k8sconnect in a folder is ignored. If a file of that name contains an object,
 // the object is read.
-func TestConfigFileIsNoManifest(t *testing.T) {
+func TestConfigFileIsNotAManifest(t *testing.T) {
 	for text, want := range map[string]int{
 		"yield: [{path: .spec}]\n":                               1,
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n": 2,

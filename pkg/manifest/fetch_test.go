@@ -47,14 +47,14 @@ func TestURL(t *testing.T) {
 		asked   int
 		wantErr []string
 	}{
-		"at once":             {[]int{200}, 1, nil},
-		"after a pause":       {[]int{503, 0, 200}, 3, nil},
-		"not any more":        {[]int{503}, 3, []string{url + ": the server answered Service Unavailable"}},
-		"no answer":           {[]int{0}, 3, []string{url + ": connection refused"}},
-		"asked to slow down":  {[]int{429, 200}, 2, nil},
-		"not there":           {[]int{404}, 1, []string{url + ": the server answered Not Found"}},
-		"without permission":  {[]int{401}, 1, []string{url + ": the server answered Unauthorized"}},
-		"nothing to be shown": {[]int{204}, 1, []string{url + ": the server answered No Content"}},
+		"at once":                    {[]int{200}, 1, nil},
+		"success after retries":      {[]int{503, 0, 200}, 3, nil},
+		"server keeps answering 503": {[]int{503}, 3, []string{url + ": the server answered Service Unavailable"}},
+		"no answer":                  {[]int{0}, 3, []string{url + ": connection refused"}},
+		"too many requests":          {[]int{429, 200}, 2, nil},
+		"not found":                  {[]int{404}, 1, []string{url + ": the server answered Not Found"}},
+		"without permission":         {[]int{401}, 1, []string{url + ": the server answered Unauthorized"}},
+		"no content":                 {[]int{204}, 1, []string{url + ": the server answered No Content"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestURL(t *testing.T) {
 					t.Errorf("errors (-want +got):\n%s", diff)
 				}
 				if server.asked != tt.asked {
-					t.Errorf("asked %d times, want %d", server.asked, tt.asked)
+					t.Errorf("got %d requests, want %d", server.asked, tt.asked)
 				}
 				if err == nil && res.Objects[0].Source.String() != url+":1" {
 					t.Errorf("source %s", res.Objects[0].Source)
@@ -95,7 +95,7 @@ func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 					said = res.Objects[0].Source.String()
 				}
 				if !strings.HasPrefix(said, want+":") || strings.Contains(said, "secret") {
-					t.Errorf("%s, answered %d: %q does not begin with %s", url, status, said, want)
+					t.Errorf("%s, status %d: got %q, want it without secrets, beginning with %s", url, status, said, want)
 				}
 			})
 		}
@@ -103,7 +103,7 @@ func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 }
 
 // Two URLs that differ only in masked parts are two inputs.
-func TestURLsThatAreShownAlike(t *testing.T) {
+func TestURLsThatDifferInMaskedParts(t *testing.T) {
 	server := &answers{status: []int{200}}
 	names := []string{"https://example.com/get?file=a", "https://example.com/get?file=b", "https://example.com/get?file=a"}
 	if _, err := Read(t.Context(), Options{Filenames: names, Client: &http.Client{Transport: server}}); err != nil || server.asked != 2 {
@@ -142,10 +142,10 @@ func TestURLOverTheNetwork(t *testing.T) {
 	_, err = Read(t.Context(), Options{Filenames: []string{server.URL + "/page"}, Client: client})
 	want := []string{server.URL + "/page:1: not a Kubernetes object but HTML or XML", "  --skip-non-objects skips such files"}
 	if diff := cmp.Diff(want, lines(err)); diff != "" {
-		t.Errorf("a page (-want +got):\n%s", diff)
+		t.Errorf("errors for an HTML page (-want +got):\n%s", diff)
 	}
 	_, err = Read(t.Context(), Options{Filenames: []string{"http://%"}})
 	if diff := cmp.Diff([]string{"http://%: invalid URL escape \"%\""}, lines(err)); diff != "" {
-		t.Errorf("no URL (-want +got):\n%s", diff)
+		t.Errorf("errors for an invalid URL (-want +got):\n%s", diff)
 	}
 }

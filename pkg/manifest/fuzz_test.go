@@ -49,7 +49,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, e := range flat(err) {
 			if strings.ContainsAny(e.Error(), "\n\r") || e.Error() == "" {
-				t.Errorf("not one line: %q", e)
+				t.Errorf("error is empty or has several lines: %q", e)
 			}
 		}
 		for _, m := range res.Objects {

@@ -83,7 +83,7 @@ func TestHooks(t *testing.T) {
 			t.Errorf("faults %q", got)
 		}
 		if len(in.Hooks) > 0 {
-			t.Errorf("%d hooks are left out as well as faults", len(in.Hooks))
+			t.Errorf("%d hooks are reported as skipped besides the errors, want none", len(in.Hooks))
 		}
 	})
 }
@@ -98,13 +98,13 @@ func TestOnlyHooks(t *testing.T) {
 		write(t, map[string]string{"chart.yaml": hook("Pod", "probe", moments)})
 		in, err := Read(t.Context(), Options{Filenames: []string{"chart.yaml"}})
 		if diff := cmp.Diff(want, lines(err)); diff != "" || len(in.Hooks) != 1 {
-			t.Errorf("%s: %d hooks (-want +got):\n%s", moments, len(in.Hooks), diff)
+			t.Errorf("%s: got %d hooks, errors (-want +got):\n%s", moments, len(in.Hooks), diff)
 		}
 	}
 }
 
 // Objects that the selector does not match are not reported as hooks.
-func TestHooksOfSelector(t *testing.T) {
+func TestSelectorExcludesHooks(t *testing.T) {
 	labelled := strings.Replace(configMap("web"), "  name: web", "  name: web\n  labels: {app: web}", 1)
 	write(t, map[string]string{"chart.yaml": labelled + "---\n" + hook("Pod", "probe", "test")})
 	in, err := Read(t.Context(), Options{Filenames: []string{"chart.yaml"}, Selector: "app=web", Hooks: HooksError})

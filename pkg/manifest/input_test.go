@@ -37,38 +37,38 @@ func TestInputs(t *testing.T) {
 	}{
 		"a file of any name":      {Options{Filenames: []string{"named.txt"}}, []string{"named.txt:1 ConfigMap/named"}, nil},
 		"a folder, in name order": {Options{Filenames: []string{"dir"}}, []string{"dir/a.yml:1 ConfigMap/a", "dir/b.yaml:1 ConfigMap/b", "dir/c.json:1 ConfigMap/c"}, nil},
-		"a folder and those inside": {
+		"a folder with subfolders": {
 			Options{Filenames: []string{"dir/"}, Recursive: true},
 			[]string{"dir/a.yml:1 ConfigMap/a", "dir/b.yaml:1 ConfigMap/b", "dir/c.json:1 ConfigMap/c", "dir/sub/d.yaml:1 ConfigMap/d", "dir/sub/e/f.yaml:1 ConfigMap/f"},
 			nil,
 		},
-		"in the order of the flags":     {Options{Filenames: []string{"named.txt", "dir/b.yaml"}}, []string{"named.txt:1 ConfigMap/named", "dir/b.yaml:1 ConfigMap/b"}, nil},
-		"named twice, read once":        {Options{Filenames: []string{"dir/b.yaml", "./dir/b.yaml", "dir/sub", "dir/sub/d.yaml"}}, []string{"dir/b.yaml:1 ConfigMap/b", "dir/sub/d.yaml:1 ConfigMap/d"}, nil},
-		"a pattern":                     {Options{Filenames: []string{"dir/*.y*ml"}}, []string{"dir/a.yml:1 ConfigMap/a", "dir/b.yaml:1 ConfigMap/b"}, nil},
-		"a link to a file":              {Options{Filenames: []string{"linked"}}, []string{"linked/link.yaml:1 ConfigMap/b"}, nil},
-		"a link to a folder, named":     {Options{Filenames: []string{"dirlink"}}, []string{"dirlink/d.yaml:1 ConfigMap/d"}, nil},
-		"links to folders do not count": {Options{Filenames: []string{"linked"}, Recursive: true}, []string{"linked/link.yaml:1 ConfigMap/b"}, nil},
-		"a mounted ConfigMap":           {Options{Filenames: []string{"mounted"}, Recursive: true}, []string{"mounted/x.yaml:1 ConfigMap/x"}, nil},
-		"standard input":                {Options{Filenames: []string{"-"}, In: strings.NewReader("\n" + configMap("a"))}, []string{"-:2 ConfigMap/a"}, nil},
-		"standard input, named twice":   {Options{Filenames: []string{"-", "-"}, In: strings.NewReader(configMap("a"))}, []string{"-:1 ConfigMap/a"}, nil},
+		"in the order of the flags":         {Options{Filenames: []string{"named.txt", "dir/b.yaml"}}, []string{"named.txt:1 ConfigMap/named", "dir/b.yaml:1 ConfigMap/b"}, nil},
+		"named twice, read once":            {Options{Filenames: []string{"dir/b.yaml", "./dir/b.yaml", "dir/sub", "dir/sub/d.yaml"}}, []string{"dir/b.yaml:1 ConfigMap/b", "dir/sub/d.yaml:1 ConfigMap/d"}, nil},
+		"a pattern":                         {Options{Filenames: []string{"dir/*.y*ml"}}, []string{"dir/a.yml:1 ConfigMap/a", "dir/b.yaml:1 ConfigMap/b"}, nil},
+		"a link to a file":                  {Options{Filenames: []string{"linked"}}, []string{"linked/link.yaml:1 ConfigMap/b"}, nil},
+		"a link to a folder, named":         {Options{Filenames: []string{"dirlink"}}, []string{"dirlink/d.yaml:1 ConfigMap/d"}, nil},
+		"links to folders are not followed": {Options{Filenames: []string{"linked"}, Recursive: true}, []string{"linked/link.yaml:1 ConfigMap/b"}, nil},
+		"a mounted ConfigMap":               {Options{Filenames: []string{"mounted"}, Recursive: true}, []string{"mounted/x.yaml:1 ConfigMap/x"}, nil},
+		"standard input":                    {Options{Filenames: []string{"-"}, In: strings.NewReader("\n" + configMap("a"))}, []string{"-:2 ConfigMap/a"}, nil},
+		"standard input, named twice":       {Options{Filenames: []string{"-", "-"}, In: strings.NewReader(configMap("a"))}, []string{"-:1 ConfigMap/a"}, nil},
 
-		"nothing named":     {Options{}, nil, []string{"nothing to read", "  name files with -f, or a kustomization with -k"}},
-		"an empty name":     {Options{Filenames: []string{""}}, nil, []string{"-f needs the name of a file"}},
-		"a missing file":    {Options{Filenames: []string{"nope.yaml"}}, nil, []string{"nope.yaml: no such file or directory"}},
-		"a pattern of none": {Options{Filenames: []string{"nope/*.yaml"}}, nil, []string{"nope/*.yaml: no such file or directory"}},
-		"an empty folder":   {Options{Filenames: []string{"empty"}, Recursive: true}, nil, []string{"empty: no .yaml, .yml or .json file in this folder"}},
+		"nothing named":             {Options{}, nil, []string{"nothing to read", "  name files with -f, or a kustomization with -k"}},
+		"an empty name":             {Options{Filenames: []string{""}}, nil, []string{"-f needs the name of a file"}},
+		"a missing file":            {Options{Filenames: []string{"nope.yaml"}}, nil, []string{"nope.yaml: no such file or directory"}},
+		"a pattern without matches": {Options{Filenames: []string{"nope/*.yaml"}}, nil, []string{"nope/*.yaml: no such file or directory"}},
+		"an empty folder":           {Options{Filenames: []string{"empty"}, Recursive: true}, nil, []string{"empty: no .yaml, .yml or .json file in this folder"}},
 		"a folder of folders": {
 			Options{Filenames: []string{"nested"}},
 			nil,
 			[]string{"nested: no .yaml, .yml or .json file in this folder", "  -R also reads its subfolders"},
 		},
-		"a link to nothing":    {Options{Filenames: []string{"dangling"}}, nil, []string{"dangling/x.yaml: no such file or directory"}},
+		"a dangling link":      {Options{Filenames: []string{"dangling"}}, nil, []string{"dangling/x.yaml: no such file or directory"}},
 		"a pipe in a folder":   {Options{Filenames: []string{"pipe"}}, nil, []string{"pipe/p.yaml: neither a regular file nor a folder"}},
 		"no standard input":    {Options{Filenames: []string{"-"}}, nil, []string{"-: standard input is not available"}},
 		"standard input fails": {Options{Filenames: []string{"-"}, In: failing{}}, nil, []string{"-: torn off"}},
 		"-k and -f":            {Options{Filenames: []string{"dir"}, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
 		"-k and -R":            {Options{Recursive: true, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
-		"every fault of every file": {
+		"all errors of all files": {
 			Options{Filenames: []string{"nope", "broken", "empty", "dir"}},
 			nil,
 			[]string{
@@ -137,7 +137,7 @@ func TestLastLineWithoutNewline(t *testing.T) {
 	}
 }
 
-func TestMissingFileCanBeTold(t *testing.T) {
+func TestMissingFileIsErrNotExist(t *testing.T) {
 	_, err := Read(t.Context(), Options{Filenames: []string{t.TempDir() + "/nope"}})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not fs.ErrNotExist", err)
@@ -145,7 +145,7 @@ func TestMissingFileCanBeTold(t *testing.T) {
 }
 
 // If standard input or a named pipe is silent, the read ends together with ctx.
-func TestSilence(t *testing.T) {
+func TestSilentInputEndsWithContext(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("p.yaml", 0o600); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestSilence(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
 			if _, err := Read(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, want the end of ctx", err)
+				t.Errorf("got error %v, want the deadline error", err)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 	if text, err := readAll("-", io.LimitReader(endless{}, 1<<20), 1<<20); err != nil || len(text) != 1<<20 {
-		t.Errorf("%d bytes, %v: as much as the limit is not too much", len(text), err)
+		t.Errorf("got %d bytes, error %v, want input of the limit's size to be read", len(text), err)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestSkipInvalid(t *testing.T) {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 	if len(in.Objects) != 2 {
-		t.Errorf("%d sound objects beside the faults, want 2", len(in.Objects))
+		t.Errorf("got %d valid objects besides the errors, want 2", len(in.Objects))
 	}
 
 	in, err = Read(t.Context(), Options{Filenames: []string{dir}, SkipInvalid: true})
@@ -45,7 +45,7 @@ func TestSkipInvalid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, texts(in.Invalid)); diff != "" || len(in.Objects) != 2 {
-		t.Errorf("%d objects; left out (-want +got):\n%s", len(in.Objects), diff)
+		t.Errorf("got %d objects, want 2; skipped (-want +got):\n%s", len(in.Objects), diff)
 	}
 
 	// A file that cannot be read is not skipped, because it may contain any object.

@@ -31,12 +31,12 @@ items:
 		want    int
 		written string
 	}{
-		"a field":      {1, []any{"kind"}, 2, "ConfigMap"},
-		"of an item":   {6, []any{"spec", "containers", 0, "env", 1, "value"}, 12, "n"},
-		"quoted":       {6, []any{"spec", "containers", 0, "env", 0, "value"}, 10, ""},
-		"the other":    {13, []any{"kind"}, 13, "Pod"},
-		"not there":    {13, []any{"spec"}, 13, ""},
-		"the document": {1, nil, 1, ""},
+		"a field":         {1, []any{"kind"}, 2, "ConfigMap"},
+		"of an item":      {6, []any{"spec", "containers", 0, "env", 1, "value"}, 12, "n"},
+		"quoted":          {6, []any{"spec", "containers", 0, "env", 0, "value"}, 10, ""},
+		"another item":    {13, []any{"kind"}, 13, "Pod"},
+		"an absent field": {13, []any{"spec"}, 13, ""},
+		"the document":    {1, nil, 1, ""},
 	} {
 		got, written := manifest.Locate(object.Source{File: file, Line: tt.line}, tt.steps)
 		if got.Line != tt.want || written != tt.written {
@@ -51,7 +51,7 @@ items:
 }
 
 // If YAML 1.1 reads an unquoted word as another value, the error names both the word and the value.
-func TestWordsThatAreTrueOrFalse(t *testing.T) {
+func TestWordsThatYAMLReadsAsBooleans(t *testing.T) {
 	for written, want := range map[string]string{
 		"n": "quote it: unquoted, n is false in YAML 1.1", "On": "quote it: unquoted, On is true in YAML 1.1", "True": "quote it", "7": "quote it",
 	} {

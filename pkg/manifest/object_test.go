@@ -32,8 +32,8 @@ func TestObjects(t *testing.T) {
 		"UTF-16, little-endian": {toUTF16("\ufeff"+configMap("ä"), 0), []string{"in:1 ConfigMap/ä"}},
 		"UTF-16, big-endian":    {toUTF16("\ufeff"+configMap("ä"), 1), []string{"in:1 ConfigMap/ä"}},
 		"UTF-16 without a mark": {toUTF16(configMap("ä"), 0), []string{"in:1 ConfigMap/ä"}},
-		"the same, big-endian":  {toUTF16(configMap("ä"), 1), []string{"in:1 ConfigMap/ä"}},
-		"JSON in UTF-16":        {toUTF16(`{"apiVersion": "v1", "kind": "A", "metadata": {"name": "ä"}}`, 0), []string{"in:1 A/ä"}},
+		"UTF-16, big-endian, without a byte order mark": {toUTF16(configMap("ä"), 1), []string{"in:1 ConfigMap/ä"}},
+		"JSON in UTF-16": {toUTF16(`{"apiVersion": "v1", "kind": "A", "metadata": {"name": "ä"}}`, 0), []string{"in:1 A/ä"}},
 		"JSON, several in a row": {
 			"\n{\"apiVersion\": \"v1\",\n\"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}{\"apiVersion\": \"v1\", \"kind\": \"B\",\n \"metadata\": {\"name\": \"b\"}}\n\n" +
 				"{\"apiVersion\": \"v1\", \"kind\": \"C\", \"metadata\": {\"name\": \"c\"}}\n# end\n",
@@ -45,16 +45,16 @@ func TestObjects(t *testing.T) {
 			"apiVersion: v1\nkind: List\nmetadata:\n  resourceVersion: \"\"\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a}\n-\n  apiVersion: v1\n  kind: B\n  metadata: {name: b}\n",
 			[]string{"in:6 A/a", "in:10 B/b"},
 		},
-		"typed lists give their items what these do not say": {
+		"items of a typed list default to its kind and version": {
 			"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n  kind: Role\n---\n" +
 				"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: c}\n- {apiVersion: v1, kind: Secret, metadata: {name: d}}\n",
 			[]string{"in:4 Role/a", "in:5 Role/b", "in:11 ConfigMap/c", "in:12 Secret/d"},
 		},
-		"a list in a list":  {"kind: List\napiVersion: v1\nitems:\n- kind: ConfigMapList\n  apiVersion: v1\n  items:\n  - metadata: {name: a}\n", []string{"in:7 ConfigMap/a"}},
-		"a list in JSON":    {"{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}]}", []string{"in:2 A/a"}},
-		"empty lists":       {"kind: List\napiVersion: v1\nitems: []\n---\nkind: PodList\napiVersion: v1\nitems: null\n---\n" + configMap("a"), []string{"in:9 ConfigMap/a"}},
-		"a kind called so":  {"apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [{cidr: 10.0.0.0/8}]\n", []string{"in:1 AllowList/a"}},
-		"one without items": {"apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\n", []string{"in:1 AllowList/a"}},
+		"a list in a list":                        {"kind: List\napiVersion: v1\nitems:\n- kind: ConfigMapList\n  apiVersion: v1\n  items:\n  - metadata: {name: a}\n", []string{"in:7 ConfigMap/a"}},
+		"a list in JSON":                          {"{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}]}", []string{"in:2 A/a"}},
+		"empty lists":                             {"kind: List\napiVersion: v1\nitems: []\n---\nkind: PodList\napiVersion: v1\nitems: null\n---\n" + configMap("a"), []string{"in:9 ConfigMap/a"}},
+		"a kind that ends in List":                {"apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [{cidr: 10.0.0.0/8}]\n", []string{"in:1 AllowList/a"}},
+		"a kind that ends in List, without items": {"apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\n", []string{"in:1 AllowList/a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, map[string]string{"in": tt.text})
@@ -157,7 +157,7 @@ status: {ready: true}
 			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
 			warning: "copied from a cluster: left out the last-applied annotation",
 		},
-		"what Go programs write where they mean nothing": {
+		"empty server fields that Go programs write": {
 			text: configMap("a") + "  creationTimestamp: null\n  managedFields: []\nstatus: {}\n",
 			want: map[string]any{"metadata": map[string]any{"name": "a"}},
 		},
@@ -210,7 +210,7 @@ status: {ready: true}
 
 // Strings in a Secret are decoded as in kubectl. Binary data with the tag !!binary is refused,
 // because kubectl would corrupt it. The error names the place.
-func TestTextsOfSecrets(t *testing.T) {
+func TestSecretStrings(t *testing.T) {
 	for value, want := range map[string]string{
 		`"\xff"`: "\u00ff", `"\u00e9"`: "\u00e9", `"\U0001F600"`: "\U0001F600", "!!binary aGk=": "hi",
 		`"\0"`: "\x00", "!!binary w78=": "\u00ff", "!!str 1": "1", "\u00ff": "\u00ff", "!!binary /w==": "",

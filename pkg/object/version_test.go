@@ -17,7 +17,7 @@ func TestNewer(t *testing.T) {
 		{"010", "9", false},
 	} {
 		if got := Newer(tt.version, tt.than); got != tt.want {
-			t.Errorf("%q after %q: %t", tt.version, tt.than, got)
+			t.Errorf("Newer(%q, %q) = %t", tt.version, tt.than, got)
 		}
 	}
 }
@@ -28,12 +28,12 @@ func TestWholeNumber(t *testing.T) {
 		want  int64
 		ok    bool
 	}{
-		"JSON":                  {int64(3), 3, true},
-		"YAML":                  {float64(3), 3, true},
-		"text, edge case 47":    {"3", 3, true},
-		"text that is none":     {"three", 0, false},
-		"absent":                {nil, 0, false},
-		"something else's sort": {[]any{int64(3)}, 0, false},
+		"JSON":                      {int64(3), 3, true},
+		"YAML":                      {float64(3), 3, true},
+		"text, edge case 47":        {"3", 3, true},
+		"text that is not a number": {"three", 0, false},
+		"absent":                    {nil, 0, false},
+		"another type":              {[]any{int64(3)}, 0, false},
 	} {
 		if got, ok := WholeNumber(test.value); got != test.want || ok != test.ok {
 			t.Errorf("%s: %d, %t", name, got, ok)

@@ -59,16 +59,16 @@ func TestChanges(t *testing.T) {
 		"everywhere": {
 			hour: 6, want: []string{"/n1 .spec.unschedulable", "shop/cart .spec.replicas"}, limits: []string{everywhere, excluded, late, refused},
 		},
-		"of a kind":          {query: owners.Query{Places: []owners.Place{{Kind: services, Namespace: "prod"}}}, want: []string{"prod/web .spec.ports[port=80,protocol=\"TCP\"].targetPort"}, limits: nil},
-		"without namespaces": {query: owners.Query{Places: []owners.Place{{Kind: nodes}}}, want: []string{"/n1 .spec.unschedulable"}, limits: []string{everywhere}},
-		"of two kinds, one of them without namespaces": {
+		"of a kind":                {query: owners.Query{Places: []owners.Place{{Kind: services, Namespace: "prod"}}}, want: []string{"prod/web .spec.ports[port=80,protocol=\"TCP\"].targetPort"}, limits: nil},
+		"of a cluster-scoped kind": {query: owners.Query{Places: []owners.Place{{Kind: nodes}}}, want: []string{"/n1 .spec.unschedulable"}, limits: []string{everywhere}},
+		"of two kinds, one of them cluster-scoped": {
 			query: owners.Query{Places: []owners.Place{{Kind: nodes}, {Kind: deployments, Namespace: "prod"}}}, hour: 4, limits: []string{everywhere},
 			want: []string{"/n1 .spec.unschedulable", "prod/web .spec.template.spec.containers[name=\"app\"].image"},
 		},
-		"of a manager, before or after": {
+		"of a manager that gained or lost fields": {
 			query: owners.Query{Places: []owners.Place{{Kind: deployments, Namespace: "shop"}}, Managers: []string{"keda", "other"}}, want: []string{"shop/cart .spec.replicas"},
 		},
-		"of a path, and what contains it": {
+		"of a path and its parents": {
 			query: owners.Query{Places: []owners.Place{{Kind: deployments, Namespace: "shop"}}}, path: ".spec.replicas", want: []string{"shop/cart .spec.replicas", "shop/cart .spec"},
 		},
 		"of a path by a part of its key": {query: owners.Query{Places: []owners.Place{{Kind: services, Namespace: "prod"}}}, path: ".spec.ports[port=80]", want: []string{"prod/web .spec.ports[port=80,protocol=\"TCP\"].targetPort"}},
@@ -137,7 +137,7 @@ func TestChangesThatWereDropped(t *testing.T) {
 		q := owners.Query{Namespace: "prod", From: time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)}
 		got, err := q.Changes(t.Context(), fakeReader{objects: []string{strings.Replace(record, "name: web,", "name: web, namespace: prod,", 1), tracker}}, noted())
 		if err != nil || got.Dropped != want || got.Lost != 2 || len(got.Changes) != 1+want {
-			t.Errorf("since %d o'clock: %d dropped, %d lost, %d changes, %v", hour, got.Dropped, got.Lost, len(got.Changes), err)
+			t.Errorf("since %d:00: got %d dropped, %d lost, %d changes, error %v", hour, got.Dropped, got.Lost, len(got.Changes), err)
 		}
 	}
 }

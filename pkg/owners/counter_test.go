@@ -26,7 +26,7 @@ type subject struct {
 
 // A survey can be merged from any parts, in any order. It must equal the result of a slow count,
 // which lists every path of every object as text and counts the lines.
-func TestSurveyCounts(t *testing.T) {
+func TestSurveyEqualsSlowCount(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
 		seeds = 100

@@ -178,7 +178,7 @@ func TestPath(t *testing.T) {
 		hint           string // of the error
 	}{
 		"a field":                 {path: ".data.a", fields: []string{".data.a"}},
-		"everything below":        {path: ".data", fields: []string{".data"}, absent: []string{".data.gone"}},
+		"a parent of fields":      {path: ".data", fields: []string{".data"}, absent: []string{".data.gone"}},
 		"owned but absent":        {path: ".data.gone", absent: []string{".data.gone"}},
 		"a typo":                  {path: ".dtaa.a", hint: "did you mean .data.a?"},
 		"the hidden status":       {path: ".b", hint: "did you mean .data.b?"},
@@ -235,13 +235,13 @@ func TestHistory(t *testing.T) {
 		err     string   // of the history
 		later   time.Duration
 	}{
-		"all":                             {reader: objects, ref: web, want: []string{".data.b", ".data.a"}},
-		"of a path":                       {reader: objects, ref: web, path: ".data.a", want: []string{".data.a"}},
-		"of what lies below":              {reader: objects, ref: web, path: ".data", want: []string{".data.b", ".data.a"}},
-		"without a namespace":             {reader: objects, ref: n1, want: []string{".spec.unschedulable"}},
-		"of the whole that it is part of": {reader: objects, ref: n1, path: ".spec", want: []string{".spec.unschedulable"}},
-		"no record":                       {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web},
-		"no record, without a namespace":  {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
+		"all":                 {reader: objects, ref: web, want: []string{".data.b", ".data.a"}},
+		"of a path":           {reader: objects, ref: web, path: ".data.a", want: []string{".data.a"}},
+		"of a parent path":    {reader: objects, ref: web, path: ".data", want: []string{".data.b", ".data.a"}},
+		"without a namespace": {reader: objects, ref: n1, want: []string{".spec.unschedulable"}},
+		"of a parent path, of a cluster-scoped object": {reader: objects, ref: n1, path: ".spec", want: []string{".spec.unschedulable"}},
+		"no record":                      {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web},
+		"no record, without a namespace": {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
 		"not watched": {
 			reader: fakeReader{objects: []string{configMap}}, ref: web,
 			err: "the webhook has not recorded what it watches; is it running?",
@@ -347,13 +347,13 @@ func TestHistory(t *testing.T) {
 				t.Errorf("stale: %t", h.Coverage.Stale)
 			}
 			if noted := time.Date(2026, 1, 5, 0, 0, 30, 0, time.UTC); test.unknown == "" && !h.Coverage.Until.Equal(noted) {
-				t.Errorf("noted down until %s, want %s", h.Coverage.Until, noted)
+				t.Errorf("coverage is until %s, want %s", h.Coverage.Until, noted)
 			}
 		})
 	}
 }
 
-func TestHistoryWhole(t *testing.T) {
+func TestCompleteHistory(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, tracker}}, History: true, Now: noted}
 	got, err := told(t, e, ref("ConfigMap", "prod", "web"))
 	if err != nil {
@@ -382,7 +382,7 @@ func TestHistoryWhole(t *testing.T) {
 }
 
 // The history of an object does not include a gap that ended before the object was created.
-func TestGapsBeforeBirth(t *testing.T) {
+func TestGapsBeforeCreationAreOmitted(t *testing.T) {
 	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0, "2026-01-03T00:00:00Z": 0} {
 		young := strings.Replace(configMap, "metadata:\n", "metadata:\n  creationTimestamp: '"+created+"'\n", 1)
 		e := owners.Engine{Reader: fakeReader{objects: []string{young, record, tracker}}, History: true, Now: noted}
@@ -397,7 +397,7 @@ func TestGapsBeforeBirth(t *testing.T) {
 }
 
 // Edge case 35: an object that cannot be shown does not hide the others.
-func TestSeveral(t *testing.T) {
+func TestMissingObjectDoesNotHideOthers(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}
 	got, err := told(t, e, ref("ConfigMap", "prod", "nope"), ref("ConfigMap", "prod", "web"), ref("Node", "", "n1"))
 	if !apierrors.IsNotFound(err) || len(got) != 2 {
@@ -409,14 +409,14 @@ func TestSeveral(t *testing.T) {
 }
 
 // Edge case 41: no value of a Secret is shown.
-func TestSecret(t *testing.T) {
+func TestSecretValuesAreNotShown(t *testing.T) {
 	got, err := told(t, owners.Engine{Reader: fakeReader{objects: []string{secret}}}, ref("Secret", "prod", "login"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	managedfields.Walk(got[0].Fields, func(n managedfields.Node) {
 		if text, _ := yaml.Marshal(n.Value); strings.Contains(string(text), "b3Blbn") {
-			t.Errorf("%s is %s", n.Path, text)
+			t.Errorf("value of a Secret is shown at %s: %s", n.Path, text)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func TestOnlyOneManager(t *testing.T) {
 			for _, key := range []string{"name", "containerPort", "protocol"} {
 				if strings.Contains(n.Path.String()[strings.LastIndex(n.Path.String(), "["):], key+"=") &&
 					!slices.ContainsFunc(n.Below, func(b managedfields.Node) bool { return strings.HasSuffix(b.Path.String(), "]."+key) }) {
-					t.Errorf("what %s owns of %s is shown without its %s", manager, n.Path, key)
+					t.Errorf("an item that %s owns at %s is shown without its key %s", manager, n.Path, key)
 				}
 			}
 		})
@@ -113,7 +113,7 @@ func ofKey(path string) bool {
 
 // The head's count of fields for each owner equals the number of fields that are listed with the
 // owner's name.
-func TestShares(t *testing.T) {
+func TestHoldingsCountListedFields(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
 		t.Fatal(err)
@@ -129,15 +129,15 @@ func TestShares(t *testing.T) {
 }
 
 // The status is shown only on request. Without the request, the output says that there is a status.
-func TestStatusIsLeftOut(t *testing.T) {
+func TestStatusIsHiddenByDefault(t *testing.T) {
 	for name, tt := range map[string]struct {
 		engine func(*owners.Engine)
 		shown  bool
 	}{
-		"on request":    {func(*owners.Engine) {}, false},
-		"asked":         {func(e *owners.Engine) { e.Status = true }, true},
-		"by its path":   {func(e *owners.Engine) { e.Path = fieldpath.Field("status", "phase") }, true},
-		"by its writer": {func(e *owners.Engine) { e.Managers = []string{"kubelet"} }, true},
+		"by default":                    {func(*owners.Engine) {}, false},
+		"asked":                         {func(e *owners.Engine) { e.Status = true }, true},
+		"path in the status":            {func(e *owners.Engine) { e.Path = fieldpath.Field("status", "phase") }, true},
+		"manager that wrote the status": {func(e *owners.Engine) { e.Managers = []string{"kubelet"} }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := pods(pod)
@@ -148,7 +148,7 @@ func TestStatusIsLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, shown := leaves(got[0])[".status.phase"]; shown != tt.shown || got[0].StatusHidden == shown {
-				t.Errorf("shown %t, said to be left out %t", shown, got[0].StatusHidden)
+				t.Errorf("status is shown: %t, reported as hidden: %t", shown, got[0].StatusHidden)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func migrator(s *raced) *Migrator {
 
 // The entry of a concurrent writer stays. An owner also stays if the version lacks one of its
 // paths.
-func TestMigrateInARace(t *testing.T) {
+func TestMigrateWithConcurrentWrites(t *testing.T) {
 	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Gear"}}
 	for _, test := range []struct {
 		name      string
@@ -150,7 +150,7 @@ func TestMigrateInARace(t *testing.T) {
 			}
 			lost, is := errors.AsType[*retry.LostError](told.Err)
 			if is != test.lost {
-				t.Errorf("lost a race: %v", told.Err)
+				t.Errorf("got error %v", told.Err)
 			}
 			var got []string
 			for _, e := range entries {
@@ -161,11 +161,11 @@ func TestMigrateInARace(t *testing.T) {
 				_, version, _ := strings.Cut(e.APIVersion, "/")
 				got = append(got, e.Manager+"@"+version)
 				if want := fieldpath.Field("spec", e.Manager); !fieldpath.Has(e.Fields, want) || e.Fields.Size() != 1 {
-					t.Errorf("%s holds %v", e.Manager, e.Fields)
+					t.Errorf("entry of %s has fields %v", e.Manager, e.Fields)
 				}
 			}
 			if is && lost.Attempts != 0 {
-				t.Errorf("%d attempts more than others came between", lost.Attempts)
+				t.Errorf("the error reports %d attempts more than there were concurrent writes", lost.Attempts)
 			}
 			slices.Sort(got)
 			if !slices.Equal(got, test.want) {
@@ -175,6 +175,6 @@ func TestMigrateInARace(t *testing.T) {
 	}
 	gone := &raced{}
 	if _, any := migrator(gone).Migrate(t.Context(), kind, object.Ref{GVK: kind.GVK, Name: "one"}); any {
-		t.Error("it tells of an object that is gone")
+		t.Error("Migrate reports an object that was deleted")
 	}
 }

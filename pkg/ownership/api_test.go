@@ -182,7 +182,7 @@ func TestDeepCopy(t *testing.T) {
 			}
 			duplicate := object.DeepCopyObject()
 			if after, err := json.Marshal(duplicate); err != nil || string(after) != string(before) {
-				t.Errorf("the copy is %s, %v", after, err)
+				t.Errorf("the copy differs: %s, %v", after, err)
 			}
 			for what, p := range shared(reflect.ValueOf(object), reflect.ValueOf(duplicate), "") {
 				t.Errorf("%s is shared: %v", what, p)
@@ -190,7 +190,7 @@ func TestDeepCopy(t *testing.T) {
 		})
 	}
 	if got := (*ownership.Record)(nil).DeepCopyObject(); got != nil {
-		t.Errorf("a copy of nothing is %v", got)
+		t.Errorf("copy of nil is %v, want nil", got)
 	}
 }
 

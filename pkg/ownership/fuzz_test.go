@@ -85,10 +85,10 @@ func checkReplay(t *testing.T, old, now *unstructured.Unstructured) {
 	}
 	for _, tr := range transitions {
 		if (tr.Why == "") != (tr.Kind != ownership.Unclear) {
-			t.Fatalf("%s: why is %q", tr, tr.Why)
+			t.Fatalf("%s: got reason %q", tr, tr.Why)
 		}
 		if tr.Kind == ownership.Taken && (len(tr.Lost()) == 0 || len(tr.After) == 0) {
-			t.Fatalf("%s: taken without a loser, or without a new owner", tr)
+			t.Fatalf("%s: taken, but no owner lost or gained the path", tr)
 		}
 	}
 	s := ownedBy(before)
@@ -96,7 +96,7 @@ func checkReplay(t *testing.T, old, now *unstructured.Unstructured) {
 	s.compare(t, ownedBy(after))
 	same, err := ownershiptest.Transitions(now, now)
 	if err != nil || len(same) > 0 {
-		t.Fatalf("from a version to itself: %v, %v", texts(same), err)
+		t.Fatalf("transitions between equal versions: %v, %v", texts(same), err)
 	}
 }
 

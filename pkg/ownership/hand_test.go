@@ -22,12 +22,12 @@ func TestHand(t *testing.T) {
 		after string
 		want  []ownership.Kind
 	}{
-		"a part":                      {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given}},
-		"all of it":                   {object("1", entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given, ownership.Given}},
-		"another value":               {object("2", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Taken}},
-		"to the sender":               {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")+", "+entry("k8sconnect-give", "Update", "f:a: {}")), []ownership.Kind{ownership.Unclear}},
-		"shared, which loses nothing": {object("1", entry("edit", "Update", "f:a: {}, f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Shared}},
-		"to nobody":                   {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")), []ownership.Kind{ownership.Released}},
+		"some of the paths":            {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given}},
+		"all paths":                    {object("1", entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given, ownership.Given}},
+		"a value changes":              {object("2", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Taken}},
+		"to the writer of the request": {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")+", "+entry("k8sconnect-give", "Update", "f:a: {}")), []ownership.Kind{ownership.Unclear}},
+		"shared, so no owner loses it": {object("1", entry("edit", "Update", "f:a: {}, f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Shared}},
+		"without a receiver":           {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")), []ownership.Kind{ownership.Released}},
 	} {
 		transitions, err := ownershiptest.Transitions(fieldstest.Read(t, before), fieldstest.Read(t, tc.after))
 		if err != nil {
@@ -48,7 +48,7 @@ func TestHand(t *testing.T) {
 			transitions[i].Kind = ""
 		}
 		if !again.On(transitions) || transitions[0].Kind != tc.want[0] {
-			t.Errorf("%s: the verdict is not kept", name)
+			t.Errorf("%s: the verdict was not restored", name)
 		}
 	}
 }

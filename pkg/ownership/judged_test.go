@@ -11,7 +11,7 @@ import (
 
 // One replica reports a transition without values, and another reports it with the verdict from the
 // values. In either order, the transition gets the verdict and is counted once.
-func TestRecordJudgedLater(t *testing.T) {
+func TestVerdictReportedLater(t *testing.T) {
 	as := func(kind ownership.Kind, minutes int) (ownership.Transition, ownership.Occasion) {
 		tr := taken("a", "flux", "argo")
 		tr.Kind, tr.Forced = kind, kind == ownership.Taken
@@ -29,13 +29,13 @@ func TestRecordJudgedLater(t *testing.T) {
 		reports []report
 		want    []string
 	}{
-		"lost, then taken":     {[]report{{ownership.Lost, 0}, {ownership.Taken, 0}}, []string{"taken ×1 true alice"}},
-		"taken, then lost":     {[]report{{ownership.Taken, 0}, {ownership.Lost, 0}}, []string{"taken ×1 true alice"}},
-		"lost, then released":  {[]report{{ownership.Lost, 0}, {ownership.Released, 0}}, []string{"released ×1 false alice"}},
-		"lost after a taking":  {[]report{{ownership.Taken, 0}, {ownership.Lost, 1}}, []string{"lost ×2 false "}},
-		"both taken":           {[]report{{ownership.Taken, 0}, {ownership.Lost, 1}, {ownership.Taken, 1}}, []string{"taken ×2 true alice"}},
-		"an earlier one taken": {[]report{{ownership.Lost, 0}, {ownership.Lost, 1}, {ownership.Taken, 0}}, []string{"lost ×2 false "}},
-		"released and taken":   {[]report{{ownership.Released, 0}, {ownership.Taken, 1}}, []string{"released ×1 false alice", "taken ×1 true alice"}},
+		"lost, then taken":                               {[]report{{ownership.Lost, 0}, {ownership.Taken, 0}}, []string{"taken ×1 true alice"}},
+		"taken, then lost":                               {[]report{{ownership.Taken, 0}, {ownership.Lost, 0}}, []string{"taken ×1 true alice"}},
+		"lost, then released":                            {[]report{{ownership.Lost, 0}, {ownership.Released, 0}}, []string{"released ×1 false alice"}},
+		"taken, and lost a minute later":                 {[]report{{ownership.Taken, 0}, {ownership.Lost, 1}}, []string{"lost ×2 false "}},
+		"taken twice, the second first reported as lost": {[]report{{ownership.Taken, 0}, {ownership.Lost, 1}, {ownership.Taken, 1}}, []string{"taken ×2 true alice"}},
+		"lost twice, the first reported as taken":        {[]report{{ownership.Lost, 0}, {ownership.Lost, 1}, {ownership.Taken, 0}}, []string{"lost ×2 false "}},
+		"released and taken":                             {[]report{{ownership.Released, 0}, {ownership.Taken, 1}}, []string{"released ×1 false alice", "taken ×1 true alice"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,6 +44,6 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	if found < 100 {
-		t.Errorf("only %d of %d paths are there", found, len(paths))
+		t.Errorf("only %d of %d paths were found", found, len(paths))
 	}
 }

@@ -23,7 +23,7 @@ var moves = map[string]story{
 			".spec.m.a from helm (Update) to helm (Apply), unclear: migration",
 		},
 	},
-	"the same by kubectl, which updates under another name (edge case 97)": {
+	"an entry moved by kubectl, which updates under another name (edge case 97)": {
 		before: []string{updated("kubectl-client-side-apply", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("kubectl", `{f:a: {}}`), updated("kubectl", `{f:default: {}}`)}, then: `{a: 1, default: 1}`,
 		want: []string{
@@ -31,7 +31,7 @@ var moves = map[string]story{
 			".spec.default from kubectl-client-side-apply (Update) to kubectl (Update), unclear: migration",
 		},
 	},
-	"the same between two tools (edge case 97)": {
+	"an entry moved between two tools (edge case 97)": {
 		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`), updated("kubectl-k8sconnect", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
 		want: []string{
@@ -59,7 +59,7 @@ var moves = map[string]story{
 			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
 		},
 	},
-	"values of one's own taken by force: the entry keeps the map that holds them (edge case 6)": {
+	"a forced apply takes the manager's own values, but not the map that holds them (edge case 6)": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:b: {}}`)}, spec: `{m: {a: 1}, b: 1}`,
 		after: []string{updated("helm", `{f:m: {.: {}}}`), applied("helm", `{f:m: {f:a: {}}, f:b: {}}`)}, then: `{m: {a: 2}, b: 2}`,
 		want: []string{
@@ -186,7 +186,7 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 // Edge case 97: a manager moves an entry by an update. The API server credits the manager with the
 // fields that this write changes: a value, or a default that is not stored. The rest of the entry
 // moved. Only values show the difference.
-func TestMovedExceptChanges(t *testing.T) {
+func TestMoveExceptChangedFields(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, writer string
 		within           bool
@@ -217,7 +217,7 @@ func TestMovedExceptChanges(t *testing.T) {
 			now := thing(t, "v1", entries, specOf(t, fields, func(field) any { return 1 }))
 			seen, blind := bothWays(t, old, now)
 			if len(seen) < 2 {
-				t.Fatalf("%s, seed %d: %d transitions prove nothing", tt.from, seed, len(seen))
+				t.Fatalf("%s, seed %d: got %d transitions, want at least 2", tt.from, seed, len(seen))
 			}
 			for i, tr := range seen {
 				credited := !tt.within && tr.After[0].Manager == tt.writer

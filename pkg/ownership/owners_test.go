@@ -60,7 +60,7 @@ func TestBetweenFindsAllTakeovers(t *testing.T) {
 			for i, tr := range seen {
 				whole := blind[i].Why == ownership.Migration && tr.After[0].Operation == managedfields.Apply
 				if tr.Kind == ownership.Taken && !blind[i].Notable() && blind[i].Why != ownership.CrossVersion && !whole {
-					t.Errorf("%s is, without values: %s", tr, blind[i])
+					t.Errorf("takeover %s is missed without values: %s", tr, blind[i])
 				}
 			}
 		})

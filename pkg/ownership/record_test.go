@@ -57,11 +57,11 @@ func TestRecordFolds(t *testing.T) {
 			steps: []step{{taken("a", "flux", "argo"), 0}},
 			want:  []string{".spec.a flux>argo ×1 0-0"},
 		},
-		"there and back, again and again": {
+		"back and forth several times": {
 			steps: []step{{taken("a", "flux", "argo"), 0}, {taken("a", "argo", "flux"), 1}, {taken("a", "flux", "argo"), 2}},
 			want:  []string{".spec.a flux>argo ×3 0-2"},
 		},
-		"other paths and owners apart, the newest last": {
+		"other paths and owners have their own entries, the newest last": {
 			steps: []step{
 				{taken("a", "flux", "argo"), 0},
 				{taken("b", "flux", "argo"), 1},
@@ -116,7 +116,7 @@ func TestRecordBounded(t *testing.T) {
 		t.Errorf("%d entries", len(r.Entries))
 	}
 	if r.Dropped == 0 || happened != 20_000 {
-		t.Errorf("%d happened, %d dropped", happened, r.Dropped)
+		t.Errorf("got %d changes and %d dropped, want 20000 changes and some dropped", happened, r.Dropped)
 	}
 	for i := 1; i < len(r.Entries); i++ {
 		if r.Entries[i].Last.Before(&r.Entries[i-1].Last) {
@@ -200,7 +200,7 @@ func TestRecordTwoWriters(t *testing.T) {
 }
 
 // Only admission's hints contain values.
-func TestWatchRecordsNoValues(t *testing.T) {
+func TestRecordHasNoValues(t *testing.T) {
 	old := thing(t, "v1", []string{applied("flux", `{f:password: {}}`)}, `{password: old-secret}`)
 	now := thing(t, "v1", []string{updated("edit", `{f:password: {}}`)}, `{password: new-secret}`)
 	transitions, err := ownershiptest.Transitions(old, now)
@@ -228,18 +228,18 @@ func by(user string, at ownership.Occasion) ownership.Occasion {
 
 // A replica that saw only the watch reports no user, and a replica that admitted the request
 // reports the user. In either order, the record has the user.
-func TestRecordUserLater(t *testing.T) {
+func TestUserReportedLater(t *testing.T) {
 	tests := map[string]struct {
 		reports []ownership.Occasion
 		want    string
 		last    bool // whether the last report changed the record
 	}{
-		"without, then with":     {reports: []ownership.Occasion{minute(0), by("alice", minute(0))}, want: "alice", last: true},
-		"with, then without":     {reports: []ownership.Occasion{by("alice", minute(0)), minute(0)}, want: "alice"},
-		"the first one stays":    {reports: []ownership.Occasion{by("alice", minute(0)), by("bob", minute(0))}, want: "alice"},
-		"of an earlier one":      {reports: []ownership.Occasion{minute(0), minute(1), by("alice", minute(0))}, want: ""},
-		"reported out of order":  {reports: []ownership.Occasion{minute(1), minute(0), by("bob", minute(1))}, want: "bob", last: true},
-		"of an earlier one late": {reports: []ownership.Occasion{minute(1), by("alice", minute(0))}, want: "", last: true},
+		"without a user, then with one":                {reports: []ownership.Occasion{minute(0), by("alice", minute(0))}, want: "alice", last: true},
+		"with a user, then without one":                {reports: []ownership.Occasion{by("alice", minute(0)), minute(0)}, want: "alice"},
+		"the first user stays":                         {reports: []ownership.Occasion{by("alice", minute(0)), by("bob", minute(0))}, want: "alice"},
+		"user of an earlier transition":                {reports: []ownership.Occasion{minute(0), minute(1), by("alice", minute(0))}, want: ""},
+		"reported out of order":                        {reports: []ownership.Occasion{minute(1), minute(0), by("bob", minute(1))}, want: "bob", last: true},
+		"user of an earlier transition, reported late": {reports: []ownership.Occasion{minute(1), by("alice", minute(0))}, want: "", last: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRecordUserLater(t *testing.T) {
 
 // Two writers report a long fight, one of them much later. The fight is counted once, because
 // transitions older than an entry's memory are known to be counted.
-func TestRecordLateWriter(t *testing.T) {
+func TestLateReportsAreNotCountedAgain(t *testing.T) {
 	var r ownership.Record
 	owners := []string{"flux", "argo"}
 	for range 2 {
@@ -298,7 +298,7 @@ func TestRecordOrder(t *testing.T) {
 	}
 }
 
-func TestRecordBoundedOwners(t *testing.T) {
+func TestRecordBoundsOwners(t *testing.T) {
 	tr := taken("a", "flux", "argo")
 	for n := range 1000 {
 		tr.Before = append(tr.Before, managedfields.Owner{Manager: fmt.Sprint("m", n), Operation: "Apply"})
@@ -309,14 +309,14 @@ func TestRecordBoundedOwners(t *testing.T) {
 		t.Errorf("%d owners, cut: %v, user %q", len(e.From), e.Cut, e.User)
 	}
 	if got, err := r.Net(ownership.Owners{}); err != nil || len(got) > 0 {
-		t.Errorf("owners that are not all known are compared: %v, %v", got, err)
+		t.Errorf("got %v, %v for an entry with omitted owners, want no comparison", got, err)
 	}
 }
 
 // The API server accepts subresources of 256 bytes in managed fields, and RBAC objects with names
 // of any length. The record must stay within the limits of its CRD, because the API server would
 // otherwise refuse all of it.
-func TestRecordBoundedNames(t *testing.T) {
+func TestRecordBoundsNames(t *testing.T) {
 	tr := taken("a", "flux", "argo")
 	tr.After[0].Subresource = strings.Repeat("s", 256)
 	r := ownership.NewRecord(ownership.Object{Kind: "ClusterRole", Name: strings.Repeat("x", 1000), UID: "u"}, "system")
@@ -325,7 +325,7 @@ func TestRecordBoundedNames(t *testing.T) {
 		t.Errorf("%d bytes of a subresource, cut: %v", len(e.To[0].Subresource), e.Cut)
 	}
 	if len(r.Object.Name) > 253 || len(r.OwnerReferences[0].Name) != 1000 {
-		t.Errorf("the record names %d bytes, and its owner %d", len(r.Object.Name), len(r.OwnerReferences[0].Name))
+		t.Errorf("the record's object has a name of %d bytes, its owner reference one of %d", len(r.Object.Name), len(r.OwnerReferences[0].Name))
 	}
 	r.Add(taken("b", "flux", strings.Repeat("m", 128)), minute(1))
 	if e := r.Entries[1]; e.Cut {
@@ -387,14 +387,14 @@ func TestNetAfterMigration(t *testing.T) {
 		live []string
 		want []string
 	}{
-		"of one name":            {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: migration"}},
-		"kubectl":                {last: updater("kubectl-client-side-apply"), live: []string{applied("kubectl", `{f:a: {}, f:b: {}}`)}, want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"}},
-		"beside others":          {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), flux (Apply), unclear: migration"}},
-		"the updater is there":   {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), at("v1", "argo", "Update", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to argo (Apply)"}},
-		"another tool":           {last: updater("argo"), live: []string{applied("flux", `{f:a: {}}`), applied("argo", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to flux (Apply)"}},
-		"by way of scale":        {last: managedfields.Owner{Manager: "argo", Operation: "Update", Subresource: "scale", APIVersion: "v1"}, live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (scale) to argo (Apply)"}},
-		"back from server-side":  {last: managedfields.Owner{Manager: "argo", Operation: "Apply", APIVersion: "v1"}, live: []string{at("v1", "argo", "Update", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (Apply) to argo (Update)"}},
-		"to another API version": {last: updater("argo"), live: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: cross-version"}},
+		"same manager name":                     {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: migration"}},
+		"kubectl":                               {last: updater("kubectl-client-side-apply"), live: []string{applied("kubectl", `{f:a: {}, f:b: {}}`)}, want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"}},
+		"applied together with another manager": {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), flux (Apply), unclear: migration"}},
+		"the updater is there":                  {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), at("v1", "argo", "Update", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to argo (Apply)"}},
+		"another tool":                          {last: updater("argo"), live: []string{applied("flux", `{f:a: {}}`), applied("argo", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to flux (Apply)"}},
+		"by way of scale":                       {last: managedfields.Owner{Manager: "argo", Operation: "Update", Subresource: "scale", APIVersion: "v1"}, live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (scale) to argo (Apply)"}},
+		"back from server-side":                 {last: managedfields.Owner{Manager: "argo", Operation: "Apply", APIVersion: "v1"}, live: []string{at("v1", "argo", "Update", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (Apply) to argo (Update)"}},
+		"to another API version":                {last: updater("argo"), live: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: cross-version"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -414,7 +414,7 @@ func TestNetAfterMigration(t *testing.T) {
 }
 
 // The count of an entry with a gap stays marked as incomplete.
-func TestGapStays(t *testing.T) {
+func TestEntryKeepsGap(t *testing.T) {
 	var r ownership.Record
 	gap := minute(1)
 	gap.Gap = true

@@ -110,19 +110,19 @@ var writes = map[string]story{
 		after: []string{updated("kubectl-edit", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
 		want: []string{".spec.a shared by flux (Apply)"},
 	},
-	"taken from who shared it": {
+	"taken from a co-owner": {
 		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
 		want: []string{".spec.a taken from argo (Apply) by flux (Apply)"}, forced: true,
 		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
-	"let go, and others keep it": {
+	"released, and another manager keeps it": {
 		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
 		want:  []string{".spec.a released by argo (Apply)"},
 		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
-	"let go by who holds it by other means": {
+	"update entry released while the apply entry stays": {
 		before: []string{updated("flux", `{f:a: {}, f:b: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{updated("flux", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 1, b: 1}`,
 		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
@@ -139,13 +139,13 @@ var writes = map[string]story{
 	},
 	// An updater can lose a shared path and its value; a user's edit of the managed fields looks
 	// the same.
-	"an updater's part merged into the entry of who shares it": {
+	"updater's path merged into a co-owner's entry": {
 		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
 		want:  []string{".spec.a from flux (Apply), helm (Update) to flux (Apply), unclear: same value"},
 		blind: []string{".spec.a lost by helm (Update) to flux (Apply)"},
 	},
-	"let go, and the server sets its default": {
+	"released, and the server sets its default": {
 		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 3, b: 1}`,
 		after: []string{applied("flux", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
 		want:  []string{".spec.a released by flux (Apply)"},
@@ -162,17 +162,17 @@ var writes = map[string]story{
 		want: []string{".spec.a taken from flux (Update) by flux (Apply)"}, forced: true,
 		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
 	},
-	"kubectl goes to server-side apply (edge case 97)": {
+	"kubectl migrates to server-side apply (edge case 97)": {
 		before: []string{updated("kubectl-client-side-apply", `{f:a: {}}`), updated("edit", `{f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("kubectl", `{f:a: {}}`), updated("edit", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
 		want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"},
 	},
-	"kubectl's annotation goes to a manager of its own (edge case 97)": {
+	"kubectl's annotation moves to its own manager (edge case 97)": {
 		before: []string{applied("kubectl", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("kubectl", `{f:b: {}}`), applied("kubectl-last-applied", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
 		want: []string{".spec.a from kubectl (Apply) to kubectl-last-applied (Apply), unclear: migration"},
 	},
-	"a tool goes to server-side apply, and changes a value of its own (edge case 97)": {
+	"tool migrates to server-side apply and changes its own value (edge case 97)": {
 		before: []string{updated("helm", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("helm", `{f:a: {}, f:b: {}}`)}, then: `{a: 2, b: 1}`,
 		want: []string{".spec.a from helm (Update) to helm (Apply), unclear: migration", ".spec.b claimed by helm (Apply)"},
@@ -185,7 +185,7 @@ var writes = map[string]story{
 			".spec.m.a from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
 		},
 	},
-	"adopted by who shares it already (edge case 97)": {
+	"adopted by a co-owner (edge case 97)": {
 		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}}`), applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`)}, then: `{m: {a: 1}}`,
 		want: []string{
@@ -199,7 +199,7 @@ var writes = map[string]story{
 		want: []string{".spec.m.a taken from kubectl-client-side-apply (Update) by flux (Apply)"}, forced: true,
 		blind: []string{".spec.m.a lost by kubectl-client-side-apply (Update) to flux (Apply)"},
 	},
-	"another tool's entry edited over, with another value": {
+	"another tool's entry taken over with a different value": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}}}`)}, then: `{m: {a: 2}}`,
 		want: []string{
@@ -211,7 +211,7 @@ var writes = map[string]story{
 			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
 		},
 	},
-	"the item of a list let go while what is in it changes": {
+	"list item released while its fields change": {
 		before: []string{
 			applied("argo", `{f:c: {'k:{"name":"x"}': {.: {}, f:name: {}, f:image: {}}}}`),
 			updated("edit", `{f:c: {'k:{"name":"x"}': {.: {}, f:name: {}}}}`),
@@ -262,7 +262,7 @@ var writes = map[string]story{
 		want:  []string{".spec.a from argo (Apply), flux (Apply) to argo (Apply), unclear: cross-version"},
 		blind: []string{".spec.a from argo (Apply), flux (Apply) to argo (Apply), unclear: cross-version"},
 	},
-	"first applied where nobody was known (edge case 9)": {
+	"first apply to an object without owners (edge case 9)": {
 		spec:  `{a: 1, b: 1}`,
 		after: []string{updated("before-first-apply", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
 		want: []string{".spec.a claimed by flux (Apply)", ".spec.b claimed by before-first-apply (Update)"},
@@ -343,7 +343,7 @@ var writes = map[string]story{
 	},
 	// The stored version lacks a default of another version. Each write through that other version
 	// sets the default anew, and the API server credits the writer with it.
-	"a default that is not stored, and another manager writes": {
+	"default that is not stored moves to the next writer": {
 		before: []string{applied("argo", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("argo", `{f:a: {}}`), updated("edit", `{f:b: {}, f:default: {}}`)}, then: `{a: 1, b: 1, default: 1}`,
 		want: []string{
@@ -399,12 +399,12 @@ func TestNotable(t *testing.T) {
 			t.Errorf("%s: notable is %v", kind, got)
 		}
 		if (ownership.Transition{Kind: kind}).Notable() {
-			t.Errorf("%s: notable, and has no owner", kind)
+			t.Errorf("%s without an owner: Notable() = true, want false", kind)
 		}
 	}
 }
 
-func TestTransitionsOfUnreadable(t *testing.T) {
+func TestTransitionsUnreadableEntries(t *testing.T) {
 	good := thing(t, "v1", []string{applied("flux", `{f:a: {}}`)}, `{a: 1}`)
 	bad := thing(t, "v1", []string{applied("flux", `{'k:{': {}}`)}, `{a: 1}`)
 	if _, err := ownershiptest.Transitions(bad, good); err == nil {

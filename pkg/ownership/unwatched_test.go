@@ -100,7 +100,7 @@ func TestRecordOfUnwatchedTime(t *testing.T) {
 			}
 			isExact := e.From[0].Manager == c[last-1] && e.To[0].Manager == c[last]
 			if e.Kind == ownership.Taken && !isExact || e.User != "" && (!isExact || e.User != c.user(last)) {
-				t.Fatalf("seed %d: %v: recorded at %s: %s, by %q", seed, c, e.ResourceVersions, e, e.User)
+				t.Fatalf("seed %d: %v: recorded at %s: %s, by %q, want only changes and users that were seen", seed, c, e.ResourceVersions, e, e.User)
 			}
 		}
 	}

@@ -54,30 +54,30 @@ func TestValuesOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, path, old, now, want string
 	}{
-		"replicas":                  {"Deployment.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 5}", "3 > 5"},
-		"replicas to none":          {"StatefulSet.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 0}", "3 > 0"},
-		"the same":                  {"ReplicaSet.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 3}", ""},
-		"unknown before":            {"Deployment.apps", ".spec.replicas", "{}", "{replicas: 3}", ""},
-		"no number":                 {"Deployment.apps", ".spec.replicas", "{replicas: secret}", "{replicas: 5}", ""},
-		"no whole number":           {"Deployment.apps", ".spec.replicas", "{replicas: 1.5}", "{replicas: 5}", ""},
-		"of another group":          {"Deployment.example.com", ".spec.replicas", "{replicas: 3}", "{replicas: 5}", ""},
-		"another path":              {"Deployment.apps", ".spec.minReadySeconds", "{minReadySeconds: 3}", "{minReadySeconds: 5}", ""},
-		"the whole spec":            {"Deployment.apps", ".spec", "{replicas: 3}", "{replicas: 5}", ""},
-		"an autoscaler's":           {"HorizontalPodAutoscaler.autoscaling", ".spec.minReplicas", "{minReplicas: 1}", "{minReplicas: 2}", "1 > 2"},
-		"and its most":              {"HorizontalPodAutoscaler.autoscaling", ".spec.maxReplicas", "{maxReplicas: 1}", "{maxReplicas: 2}", "1 > 2"},
-		"paused":                    {"Deployment.apps", ".spec.paused", "{}", "{paused: true}", "false > true"},
-		"suspended":                 {"CronJob.batch", ".spec.suspend", "{suspend: true}", "{suspend: false}", "true > false"},
-		"no boolean":                {"Job.batch", ".spec.suspend", "{suspend: secret}", "{suspend: true}", ""},
-		"an image":                  {"Deployment.apps", image, pod("containers", "r.example:5000/a_b/web:1.2"), pod("containers", "web"+digest), "r.example:5000/a_b/web:1.2 > web" + digest},
-		"of an init container":      {"DaemonSet.apps", `.spec.template.spec.initContainers[name="app"].image`, pod("initContainers", "web:1"), pod("initContainers", "web:2"), "web:1 > web:2"},
-		"of a pod":                  {"Pod", `.spec.containers[name="app"].image`, "{containers: [{name: app, image: 'web:1'}]}", "{containers: [{name: app, image: 'web:2'}]}", "web:1 > web:2"},
-		"of a CronJob":              {"CronJob.batch", `.spec.jobTemplate.spec.template.spec.containers[name="app"].image`, "{jobTemplate: {spec: " + pod("containers", "web:1") + "}}", "{jobTemplate: {spec: " + pod("containers", "web:2") + "}}", "web:1 > web:2"},
-		"with a password":           {"Deployment.apps", image, pod("containers", "https://user:pass@r.example/web"), pod("containers", "web:2"), ""},
-		"with a password before it": {"Deployment.apps", image, pod("containers", "user:pass@r.example/web"), pod("containers", "web:2"), ""},
-		"with a query":              {"Deployment.apps", image, pod("containers", "r.example/web?token=x"), pod("containers", "web:2"), ""},
-		"too long":                  {"Deployment.apps", image, pod("containers", strings.Repeat("a", 300)), pod("containers", "web:2"), ""},
-		"an environment":            {"Deployment.apps", `.spec.template.spec.containers[name="app"].env[name="a"].value`, pod("containers", "web:1"), pod("containers", "web:2"), ""},
-		"a whole container":         {"Deployment.apps", `.spec.template.spec.containers[name="app"]`, pod("containers", "web:1"), pod("containers", "web:2"), ""},
+		"replicas":                            {"Deployment.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 5}", "3 > 5"},
+		"replicas to zero":                    {"StatefulSet.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 0}", "3 > 0"},
+		"the same":                            {"ReplicaSet.apps", ".spec.replicas", "{replicas: 3}", "{replicas: 3}", ""},
+		"unknown before":                      {"Deployment.apps", ".spec.replicas", "{}", "{replicas: 3}", ""},
+		"not a number":                        {"Deployment.apps", ".spec.replicas", "{replicas: secret}", "{replicas: 5}", ""},
+		"not an integer":                      {"Deployment.apps", ".spec.replicas", "{replicas: 1.5}", "{replicas: 5}", ""},
+		"of another group":                    {"Deployment.example.com", ".spec.replicas", "{replicas: 3}", "{replicas: 5}", ""},
+		"another path":                        {"Deployment.apps", ".spec.minReadySeconds", "{minReadySeconds: 3}", "{minReadySeconds: 5}", ""},
+		"the whole spec":                      {"Deployment.apps", ".spec", "{replicas: 3}", "{replicas: 5}", ""},
+		"minimum replicas of an autoscaler":   {"HorizontalPodAutoscaler.autoscaling", ".spec.minReplicas", "{minReplicas: 1}", "{minReplicas: 2}", "1 > 2"},
+		"maximum replicas of an autoscaler":   {"HorizontalPodAutoscaler.autoscaling", ".spec.maxReplicas", "{maxReplicas: 1}", "{maxReplicas: 2}", "1 > 2"},
+		"paused":                              {"Deployment.apps", ".spec.paused", "{}", "{paused: true}", "false > true"},
+		"suspended":                           {"CronJob.batch", ".spec.suspend", "{suspend: true}", "{suspend: false}", "true > false"},
+		"not a boolean":                       {"Job.batch", ".spec.suspend", "{suspend: secret}", "{suspend: true}", ""},
+		"an image":                            {"Deployment.apps", image, pod("containers", "r.example:5000/a_b/web:1.2"), pod("containers", "web"+digest), "r.example:5000/a_b/web:1.2 > web" + digest},
+		"of an init container":                {"DaemonSet.apps", `.spec.template.spec.initContainers[name="app"].image`, pod("initContainers", "web:1"), pod("initContainers", "web:2"), "web:1 > web:2"},
+		"of a pod":                            {"Pod", `.spec.containers[name="app"].image`, "{containers: [{name: app, image: 'web:1'}]}", "{containers: [{name: app, image: 'web:2'}]}", "web:1 > web:2"},
+		"of a CronJob":                        {"CronJob.batch", `.spec.jobTemplate.spec.template.spec.containers[name="app"].image`, "{jobTemplate: {spec: " + pod("containers", "web:1") + "}}", "{jobTemplate: {spec: " + pod("containers", "web:2") + "}}", "web:1 > web:2"},
+		"image URL with a password":           {"Deployment.apps", image, pod("containers", "https://user:pass@r.example/web"), pod("containers", "web:2"), ""},
+		"image with a password but no scheme": {"Deployment.apps", image, pod("containers", "user:pass@r.example/web"), pod("containers", "web:2"), ""},
+		"with a query":                        {"Deployment.apps", image, pod("containers", "r.example/web?token=x"), pod("containers", "web:2"), ""},
+		"too long":                            {"Deployment.apps", image, pod("containers", strings.Repeat("a", 300)), pod("containers", "web:2"), ""},
+		"an environment":                      {"Deployment.apps", `.spec.template.spec.containers[name="app"].env[name="a"].value`, pod("containers", "web:1"), pod("containers", "web:2"), ""},
+		"a whole container":                   {"Deployment.apps", `.spec.template.spec.containers[name="app"]`, pod("containers", "web:1"), pod("containers", "web:2"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := valuesOf(t, schema.ParseGroupKind(tt.kind), tt.path, tt.old, tt.now)
@@ -133,12 +133,12 @@ func TestRecordValues(t *testing.T) {
 		reports []report
 		want    string
 	}{
-		"there and back":              {[]report{{there, 0}, {back, 1}}, "5 > 3"},
-		"reported in the wrong order": {[]report{{back, 1}, {there, 0}}, "5 > 3"},
-		"the last one is unknown":     {[]report{{there, 0}, {taken("a", "hpa", "flux"), 1}}, " > "},
-		"by a second replica":         {[]report{{taken("a", "flux", "hpa"), 0}, {there, 0}}, "3 > 5"},
-		"a second one knows less":     {[]report{{there, 0}, {taken("a", "flux", "hpa"), 0}}, "3 > 5"},
-		"late, of an earlier one":     {[]report{{taken("a", "flux", "hpa"), 0}, {taken("a", "hpa", "flux"), 1}, {there, 0}}, " > "},
+		"taken and taken back":                        {[]report{{there, 0}, {back, 1}}, "5 > 3"},
+		"reported in the wrong order":                 {[]report{{back, 1}, {there, 0}}, "5 > 3"},
+		"the last one is unknown":                     {[]report{{there, 0}, {taken("a", "hpa", "flux"), 1}}, " > "},
+		"second replica adds the values":              {[]report{{taken("a", "flux", "hpa"), 0}, {there, 0}}, "3 > 5"},
+		"second replica has no values":                {[]report{{there, 0}, {taken("a", "flux", "hpa"), 0}}, "3 > 5"},
+		"values of an earlier occurrence arrive late": {[]report{{taken("a", "flux", "hpa"), 0}, {taken("a", "hpa", "flux"), 1}, {there, 0}}, " > "},
 	} {
 		var r ownership.Record
 		for _, one := range tt.reports {

@@ -26,13 +26,13 @@ func TestVerdicts(t *testing.T) {
 			}
 			verdicts := ownership.VerdictsOn(seen)
 			if !verdicts.On(blind) {
-				t.Fatal("the verdicts do not fit")
+				t.Fatal("verdicts.On() = false for the same transitions, want true")
 			}
 			if diff := cmp.Diff(seen, blind); diff != "" {
 				t.Errorf("transitions (-seen +from verdicts):\n%s", diff)
 			}
 			if len(seen) > 0 && verdicts.On(seen[1:]) {
-				t.Error("verdicts on other transitions are taken")
+				t.Error("verdicts.On() = true for other transitions, want false")
 			}
 			if verdicts.Size() > len(seen) {
 				t.Errorf("%d bytes for %d transitions", verdicts.Size(), len(seen))

@@ -52,15 +52,15 @@ func TestBringers(t *testing.T) {
 		},
 		"an operator with a role for another group": {set: withGroup("y.io"), object: "x.io/v1 Thing t"},
 		"an operator with a role for all groups":    {set: withGroup(`"*"`), object: "x.io/v1 Thing t"},
-		"a role that nothing of the set has": {
+		"role that no workload of the set is bound to": {
 			set: strings.ReplaceAll(withGroup("x.io"), "serviceAccountName: op", "serviceAccountName: other"), object: "x.io/v1 Thing t",
 		},
 		"a controller of a built-in kind":   {set: withGroup("batch"), object: "batch/v1beta1 CronJob c"},
 		"a controller of a built-in domain": {set: withGroup("networking.k8s.io"), object: "networking.k8s.io/v1beta1 Ingress i"},
-		"an operator of a kind of a project of Kubernetes": {
+		"operator of a kind of a Kubernetes project": {
 			set: withGroup("gateway.networking.k8s.io"), object: "gateway.networking.k8s.io/v1 Gateway g", want: []string{"Deployment/operator"},
 		},
-		"nothing has to bring what is there": {set: withGroup("apps"), object: "apps/v1 StatefulSet s"},
+		"served kind needs no installer": {set: withGroup("apps"), object: "apps/v1 StatefulSet s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := short(tt.object)
@@ -103,6 +103,6 @@ func TestBuiltinKinds(t *testing.T) {
 		}
 	}
 	if got := plan.BuiltinKinds(manifests(t, shorts("example.com/v1 Widget w", "gateway.networking.k8s.io/v1 Gateway g"))); len(got) > 0 {
-		t.Errorf("kinds of others: %v", got)
+		t.Errorf("got built-in kinds %v for custom kinds, want none", got)
 	}
 }

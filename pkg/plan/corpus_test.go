@@ -15,11 +15,11 @@ import (
 // with the same content are planned once.
 func TestCorpus(t *testing.T) {
 	if testing.Short() {
-		t.Skip("our own samples are the tables of the other tests")
+		t.Skip("skipped in short mode; the tables of the other tests contain small samples")
 	}
 	dir := cmp.Or(os.Getenv("CORPUS"), "../../../shared/corpus")
 	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
-		t.Skipf("no corpus of real manifests at %s; set CORPUS. Our own samples are the tables of the other tests", dir)
+		t.Skipf("no corpus of real manifests at %s; set CORPUS. The tables of the other tests contain small samples", dir)
 	}
 	for set, want := range map[string]struct {
 		phases     string

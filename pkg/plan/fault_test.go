@@ -28,13 +28,13 @@ func TestFaults(t *testing.T) {
 				"in.yaml:4: thing.x.io/t -n prod: the same object is in the input twice, with different content: also at in.yaml:3",
 			},
 		},
-		"edge case 22: without a namespace of its own": {
+		"edge case 22: cluster-scoped objects with namespaces": {
 			in: shorts("v1 Namespace a/x", "v1 Namespace b/x /Namespace/default"),
 			want: []string{
 				"in.yaml:2: namespace/x: the same object is in the input twice, with different content: also at in.yaml:1",
 			},
 		},
-		"depends-on that names nothing": {
+		"depends-on with invalid references": {
 			in: shorts("v1 ConfigMap c web Deployment/web /namespaces//ConfigMap/x apps/Deployment/ //x"),
 			want: []string{
 				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "web" is not a reference`,
@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "//x" is not a reference`,
 			},
 		},
-		"a circle of two, once, and one of one": {
+		"cycle of two objects reported once, and a self-reference": {
 			in: shorts("v1 ConfigMap c /namespaces/prod/ConfigMap/b", "v1 ConfigMap b /namespaces/prod/Secret/a",
 				"v1 Secret a /namespaces/prod/ConfigMap/b", "v1 Secret self /namespaces/prod/Secret/self"),
 			want: []string{
@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 				"objects depend on each other in a cycle: secret/self -n prod (in.yaml:4) → secret/self -n prod",
 			},
 		},
-		"a namespace that waits for what is in it": {
+		"namespace that depends on an object in it": {
 			in: shorts("apps/v1 Deployment new/web", "v1 Namespace new apps/namespaces/new/Deployment/web"),
 			want: []string{
 				"objects depend on each other in a cycle: deployment.apps/web -n new (in.yaml:1) → namespace/new (in.yaml:2) → deployment.apps/web -n new",
@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
 			if p != nil {
-				t.Error("a plan, and an error")
+				t.Error("got a plan together with an error, want no plan")
 			}
 			if diff := cmp.Diff(tt.want, strings.Split(message(err), "\n")); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -163,19 +163,19 @@ func TestSkipInvalid(t *testing.T) {
 		t.Errorf("planned (-want +got):\n%s", diff)
 	}
 	if len(p.Invalid) != 4 {
-		t.Errorf("faults %v, want one of each object that is left out", p.Invalid)
+		t.Errorf("faults %v, want one for each omitted object", p.Invalid)
 	}
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "depends on configmap/twice -n prod, which is not in the input") {
-		t.Errorf("warnings %v: want one of the order that is not assured", p.Warnings)
+		t.Errorf("warnings %v: want one about the order that is not guaranteed", p.Warnings)
 	}
 	o.SkipInvalid = false
 	if _, err := plan.Build(in, o); len(strings.Split(message(err), "\n")) != 3 {
-		t.Errorf("without leaving out: %v", err)
+		t.Errorf("without SkipInvalid: got error %v, want three lines", err)
 	}
 	// With LastWins, Build uses the last manifest of an object, like kubectl.
 	p, err = plan.Build(in[:2], plan.Options{Kinds: builtIn(t), Namespace: "prod", LastWins: true})
 	if err != nil || len(names(p)) != 1 || p.Phases[0].Items[0].Source != in[1].Source || len(p.Warnings) == 0 {
-		t.Errorf("the last one counts: %v, %v, %v", names(p), p, err)
+		t.Errorf("LastWins: got %v, %v, %v, want the last manifest and a warning", names(p), p, err)
 	}
 }
 

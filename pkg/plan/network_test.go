@@ -65,22 +65,22 @@ spec:
 		in   string
 		want bool
 	}{
-		"all signs":                      {with(), true},
-		"the folder of a distribution":   {with("/etc/cni/net.d", "/var/snap/microk8s/current/args/cni-network"), true},
-		"one on some node only":          {with("kind: DaemonSet", "kind: Deployment"), false},
-		"of another group":               {with("apps/v1", "x.io/v1"), false},
-		"in the network of pods":         {with("hostNetwork: true", "hostNetwork: false"), false},
-		"another folder of the node":     {with("/etc/cni/net.d", "/sys/fs/cgroup/acni"), false},
-		"no folder of the node":          {with("hostPath: {path: /etc/cni/net.d}", "emptyDir: {}"), false},
-		"tolerates nothing":              {tolerating(""), false},
-		"tolerates no new pods":          {tolerating("{operator: Exists, effect: NoSchedule}"), true},
-		"tolerates not to be evicted":    {tolerating("{operator: Exists, effect: NoExecute}"), false},
-		"tolerates not-ready":            {tolerating("{key: node.kubernetes.io/not-ready, effect: NoSchedule}"), true},
-		"tolerates a node that exists":   {tolerating("{key: node.kubernetes.io/not-ready, operator: Exists}"), true},
-		"tolerates another value":        {tolerating(`{key: node.kubernetes.io/not-ready, operator: Equal, value: "true"}`), false},
-		"tolerates the control plane":    {tolerating("{key: node-role.kubernetes.io/control-plane, operator: Exists}"), false},
-		"tolerates by an unknown word":   {tolerating("{operator: Perhaps}"), false},
-		"tolerates everything else, too": {tolerating("{key: a}, {operator: Exists}"), true},
+		"all properties of a plugin":      {with(), true},
+		"the folder of a distribution":    {with("/etc/cni/net.d", "/var/snap/microk8s/current/args/cni-network"), true},
+		"Deployment instead of DaemonSet": {with("kind: DaemonSet", "kind: Deployment"), false},
+		"of another group":                {with("apps/v1", "x.io/v1"), false},
+		"without hostNetwork":             {with("hostNetwork: true", "hostNetwork: false"), false},
+		"another host path":               {with("/etc/cni/net.d", "/sys/fs/cgroup/acni"), false},
+		"no host path":                    {with("hostPath: {path: /etc/cni/net.d}", "emptyDir: {}"), false},
+		"tolerates nothing":               {tolerating(""), false},
+		"tolerates NoSchedule":            {tolerating("{operator: Exists, effect: NoSchedule}"), true},
+		"tolerates only NoExecute":        {tolerating("{operator: Exists, effect: NoExecute}"), false},
+		"tolerates not-ready":             {tolerating("{key: node.kubernetes.io/not-ready, effect: NoSchedule}"), true},
+		"tolerates not-ready by Exists":   {tolerating("{key: node.kubernetes.io/not-ready, operator: Exists}"), true},
+		"tolerates another value":         {tolerating(`{key: node.kubernetes.io/not-ready, operator: Equal, value: "true"}`), false},
+		"tolerates the control plane":     {tolerating("{key: node-role.kubernetes.io/control-plane, operator: Exists}"), false},
+		"unknown toleration operator":     {tolerating("{operator: Perhaps}"), false},
+		"tolerates everything else, too":  {tolerating("{key: a}, {operator: Exists}"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t)})
@@ -96,7 +96,7 @@ spec:
 
 // If no plugin is in the set, the network comes from elsewhere, and the order is the usual one.
 // Needs take precedence over the network phase.
-func TestNetworkElsewhere(t *testing.T) {
+func TestPlanWithoutNetworkPhase(t *testing.T) {
 	const exporter = `apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: exporter}
@@ -115,8 +115,8 @@ spec: {template: {spec: {hostNetwork: true, tolerations: [{operator: Exists}], v
 		in   string
 		want []string
 	}{
-		"no plugin":    {exporter + short("apps/v1 Deployment web"), []string{"workloads: DaemonSet/default/exporter Deployment/default/web"}},
-		"a need first": {plugin + short("apps/v1 Deployment web"), []string{"workloads: Deployment/default/web", "workloads 2: DaemonSet/default/net"}},
+		"no plugin":                         {exporter + short("apps/v1 Deployment web"), []string{"workloads: DaemonSet/default/exporter Deployment/default/web"}},
+		"plugin that depends on a workload": {plugin + short("apps/v1 Deployment web"), []string{"workloads: Deployment/default/web", "workloads 2: DaemonSet/default/net"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t)})

@@ -107,7 +107,7 @@ func TestPhases(t *testing.T) {
 		in   string
 		want []string
 	}{
-		"nothing of a class, no phase": {
+		"no phase for a class without objects": {
 			in:   shorts("v1 ConfigMap a"),
 			want: []string{"configuration: ConfigMap/prod/a"},
 		},
@@ -134,7 +134,7 @@ func TestPhases(t *testing.T) {
 				"workloads: Deployment/new/web",
 			},
 		},
-		"edge case 20: webhooks, policies and aggregated APIs come after what serves them": {
+		"edge case 20: webhooks, policies and aggregated APIs come after their backends": {
 			in: shorts("admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding b",
 				"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy p",
 				"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration m",
@@ -162,14 +162,14 @@ func TestPhases(t *testing.T) {
 			in:   shorts("v1 ServiceAccount sa") + roleBinding("ClusterRole", "view"),
 			want: []string{"configuration: ServiceAccount/prod/sa RoleBinding/prod/bind"},
 		},
-		"roles join the CRDs, where there are any": {
+		"roles are in the phase of the CRDs if there is one": {
 			in: shorts("v1 Namespace other", "rbac.authorization.k8s.io/v1 ClusterRole r") + roleBinding("ClusterRole", "r"),
 			want: []string{
 				"CRDs and namespaces: Namespace/other ClusterRole/r",
 				"configuration: RoleBinding/prod/bind",
 			},
 		},
-		"a role in a new namespace cannot join them": {
+		"role in a new namespace is not in the phase of the CRDs": {
 			in: shorts("v1 Namespace prod", "rbac.authorization.k8s.io/v1 Role r", "v1 ConfigMap c") + roleBinding("Role", "r"),
 			want: []string{
 				"CRDs and namespaces: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",
@@ -198,7 +198,7 @@ metadata:
 			in:   shorts("v1 ConfigMap late apps/namespaces/prod/Deployment/web", "apps/v1 Deployment web", "v1 ConfigMap c"),
 			want: []string{"configuration: ConfigMap/prod/c", "workloads: Deployment/prod/web", "workloads 2: ConfigMap/prod/late"},
 		},
-		"depends-on something of no namespace, and several": {
+		"depends-on with a cluster-scoped object and several references": {
 			in: shorts("v1 ConfigMap c /Namespace/other /namespaces/prod/Secret/s", "v1 Namespace other", "v1 Secret s"),
 			want: []string{
 				"CRDs and namespaces: Namespace/other", "configuration: Secret/prod/s",
@@ -249,7 +249,7 @@ func TestNeeds(t *testing.T) {
 			in:   shorts("apiregistration.k8s.io/v1 APIService v1.x.io", "x.io/v1 Thing t"),
 			want: []object.Key{{Group: "apiregistration.k8s.io", Kind: "APIService", Name: "v1.x.io"}},
 		},
-		"what admission looks up for a pod": {
+		"objects that admission looks up for a pod": {
 			in: shorts("v1 ServiceAccount robot", "scheduling.k8s.io/v1 PriorityClass high", "node.k8s.io/v1 RuntimeClass kata") + `
 ---
 apiVersion: v1
@@ -263,7 +263,7 @@ spec: {serviceAccountName: robot, priorityClassName: high, runtimeClassName: kat
 				{Group: "node.k8s.io", Kind: "RuntimeClass", Name: "kata"},
 			},
 		},
-		"each once": {
+		"repeated need listed once": {
 			in:   shorts("v1 Namespace prod", "v1 ConfigMap c /Namespace/prod /Namespace/prod"),
 			want: []object.Key{{Kind: "Namespace", Name: "prod"}},
 		},

@@ -127,7 +127,7 @@ func FuzzCycles(f *testing.F) {
 		}
 		_, err := plan.Build(ms, plan.Options{Kinds: kinds})
 		if want := hasCircle(needs); want != (err != nil) {
-			t.Fatalf("a circle: %v, error: %v", want, err)
+			t.Fatalf("cycle in the graph: %v, error: %v", want, err)
 		}
 		var cycle *plan.CycleError
 		if !errors.As(err, &cycle) {

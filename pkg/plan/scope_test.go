@@ -25,14 +25,14 @@ func TestNamespace(t *testing.T) {
 		"neither":                     {in: "v1 ConfigMap c", want: "default"},
 		"-n":                          {in: "v1 ConfigMap c", namespace: "prod", enforced: true, want: "prod"},
 		"-n and the manifest's agree": {in: "v1 ConfigMap prod/c", namespace: "prod", enforced: true, want: "prod"},
-		"-n and the manifest's contradict": {
+		"-n contradicts the manifest": {
 			in: "v1 ConfigMap a/c", namespace: "prod", enforced: true,
 			wantErr: `in.yaml:1: configmap/c -n a: namespace "a" in the manifest, but -n prod`,
 		},
-		"taken off where the kind has none":                 {in: "rbac.authorization.k8s.io/v1 ClusterRole a/r", namespace: "prod", want: ""},
-		"taken off where the kind has none, whatever -n is": {in: "v1 Namespace a/n", namespace: "prod", enforced: true, want: ""},
-		"as written where the scope is not known":           {in: "x.io/v1 Thing a/t", namespace: "prod", want: "a"},
-		"not set where the scope is not known":              {in: "x.io/v1 Thing t", namespace: "prod", want: ""},
+		"removed from a cluster-scoped kind":            {in: "rbac.authorization.k8s.io/v1 ClusterRole a/r", namespace: "prod", want: ""},
+		"removed from a cluster-scoped kind despite -n": {in: "v1 Namespace a/n", namespace: "prod", enforced: true, want: ""},
+		"as written where the scope is not known":       {in: "x.io/v1 Thing a/t", namespace: "prod", want: "a"},
+		"not set where the scope is not known":          {in: "x.io/v1 Thing t", namespace: "prod", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ms := manifests(t, shorts(tt.in))

@@ -28,7 +28,7 @@ func TestBeside(t *testing.T) {
 		"a value that is not UTF-8":           {entries: helmsPlain, data: `{a: /w==}`, want: `{data: {a: /w==}}`},
 		"absent, and only ours":               {entries: oursData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"absent, and helm's, too":             {entries: oursData + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {a: eA==, b: eA==}}`},
-		"absent, and the server knows":        {entries: oursData + ", " + helmsData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"absent, and helm owns data":          {entries: oursData + ", " + helmsData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"absent, and recorded as ours":        {entries: oursPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`, claimed: ".data.a"},
 		"recorded by both":                    {entries: oursPlain + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"present, and recorded as ours":       {entries: oursPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}}`},

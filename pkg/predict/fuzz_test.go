@@ -79,7 +79,7 @@ func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 	there := managedfields.Compare(cut, managedfields.Project(b, held), held)
 	back := managedfields.Compare(managedfields.Project(b, held), cut, held)
 	if len(there) != len(back) {
-		t.Fatalf("there %v, and back %v", fieldstest.ChangeTexts(there), fieldstest.ChangeTexts(back))
+		t.Fatalf("Compare() gives %v in one direction and %v in the other, want as many changes", fieldstest.ChangeTexts(there), fieldstest.ChangeTexts(back))
 	}
 }
 
@@ -94,11 +94,11 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	}
 	taken, err := predict.Taken(live, live, manifest, fieldstest.Us)
 	if err != nil || len(taken) > 0 {
-		t.Fatalf("settled, yet something is taken: %v, %v", fieldstest.ConflictPaths(taken), err)
+		t.Fatalf("Taken() = %v, %v for an unchanged object, want nothing", fieldstest.ConflictPaths(taken), err)
 	}
 	dropped, _, err := adopt.Dropped(live, live, fieldstest.Us, adopt.Adoption{})
 	if err != nil || len(dropped) > 0 {
-		t.Fatalf("settled, yet something is dropped: %v, %v", fieldstest.ChangeTexts(dropped), err)
+		t.Fatalf("Dropped() = %v, %v for an unchanged object, want nothing", fieldstest.ChangeTexts(dropped), err)
 	}
 }
 

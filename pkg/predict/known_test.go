@@ -50,7 +50,7 @@ func TestSettledWithoutSchema(t *testing.T) {
 			live.Object["spec"] = decode(tt.live).Object
 			verdict := evaluate(manifest, live, tt.fields)
 			if asked != tt.asked || (verdict == noop.Unchanged) != tt.settled {
-				t.Errorf("%v, after %d questions", verdict, asked)
+				t.Errorf("got verdict %v after %d schema requests", verdict, asked)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Only a --take of exactly the path overrides the built-in table or an annotation.
-func TestTakeOfWhatIsLeft(t *testing.T) {
+func TestTakeOfFieldsLeftToOthers(t *testing.T) {
 	const admission = "apiVersion: admissionregistration.k8s.io/v1\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {caBundle: %s}}, {name: b}]\nkind: "
 	for _, tt := range []struct{ manifest, path, by string }{
 		{
@@ -68,7 +68,7 @@ func TestTakeOfWhatIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := take.String() != tt.path; (len(left) > 0) != want || (len(yielded) > 0) != want {
-				t.Errorf("%s, --take=%s: left by design %v, by annotation %v, want %v", stated.GetKind(), p.Take[0], left, yielded, want)
+				t.Errorf("%s, --take=%s: left by the table %v, yielded by annotation %v, want left and yielded: %v", stated.GetKind(), p.Take[0], left, yielded, want)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 				p := Predictor{Take: choices}
 				_, got := p.takerByName(p.Take, item, mustParse(t, one.text), nil)
 				if want := one.field == other.field; got != want {
-					t.Fatalf("%v: %s is left, and --take=%s: %v, want %v", stated, one.text, other.text, got, want)
+					t.Fatalf("%v: --take for %s, written as %s: matched %v, want %v", stated, one.text, other.text, got, want)
 				}
 				tried++
 				if got && one.text != other.text {
@@ -100,7 +100,7 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 		}
 	}
 	if same < tried/100 {
-		t.Errorf("only %d of %d are one field in two spellings", same, tried)
+		t.Errorf("only %d of %d pairs are the same field in different spellings", same, tried)
 	}
 }
 

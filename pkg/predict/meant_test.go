@@ -13,7 +13,7 @@ import (
 )
 
 // Edge case 42: a field that a controller should set is left only to that controller.
-func TestLeft(t *testing.T) {
+func TestFieldsLeftToControllers(t *testing.T) {
 	const (
 		role   = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}, aggregationRule: {}, rules: [{verbs: [get]}]}"
 		rules  = "{'f:rules': {}}"
@@ -27,12 +27,12 @@ func TestLeft(t *testing.T) {
 	}{
 		"rules":                        {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "", []string{".rules"}},
 		"rules, taken by name":         {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, ".rules", nil},
-		"rules, all is taken":          {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "all", []string{".rules"}},
+		"rules, with take all":         {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "all", []string{".rules"}},
 		"rules of the same value":      {role, "rules: [{verbs: [get]}]", "clusterrole-aggregation-controller", rules, "", nil},
-		"rules that a person has set":  {role, "rules: [{verbs: [list]}]", "kubectl-edit", rules, "", nil},
+		"rules set by kubectl edit":    {role, "rules: [{verbs: [list]}]", "kubectl-edit", rules, "", nil},
 		"rules that another tool set":  {role, "rules: [{verbs: [list]}]", "flux", rules, "", nil},
 		"bundle":                       {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", bundle, "", []string{`.webhooks[name="a"].clientConfig.caBundle`}},
-		"bundle that a person has set": {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "kubectl-patch", bundle, "", nil},
+		"bundle set by kubectl patch":  {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "kubectl-patch", bundle, "", nil},
 		"bundle without another owner": {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", "{}", "", nil},
 		"rules without aggregation": {
 			"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}, rules: [{verbs: [get]}]}",
@@ -67,7 +67,7 @@ func TestLeft(t *testing.T) {
 			for _, c := range got.Left {
 				paths = append(paths, c.Path.String())
 				if _, stated := c.Path.Get(got.Body.Object); stated {
-					t.Errorf("%s is left to others, and is sent", c.Path)
+					t.Errorf("%s is left to others, but is in the request", c.Path)
 				}
 			}
 			if diff := cmp.Diff(tt.want, paths); diff != "" {

@@ -41,7 +41,7 @@ spec:
 			head + `.spec.ports[port=53,protocol="UDP"].name: expected string, got &value.valueUnstructured{Value:1.5}`,
 			head + `.spec.ports[port=53,protocol="UDP"].name: expected text, got the number 1.5`, "quote it (web.yaml:1)",
 		},
-		"a key that is not written": {
+		"list item whose key has a default": {
 			head + `.spec.ports[port=80,protocol="TCP"].name: expected string, got &value.valueUnstructured{Value:true}`,
 			head + `.spec.ports[port=80,protocol="TCP"].name: expected text, got true`, "quote it (web.yaml:1)",
 		},
@@ -59,13 +59,13 @@ spec:
 			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.ports[port=53,protocol=\"UDP\"].name: expected text, got the number 1.5",
 			"quote it (web.yaml:1); did you mean .spec.replicas?",
 		},
-		"several of one sort": {
+		"several errors of the same kind": {
 			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.revison: field not declared in schema",
 			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.revison: field not declared in schema",
 			"did you mean .spec.replicas and .spec.revision?",
 		},
-		"something else":       {"etcd is away", "etcd is away", ""},
-		"nothing of that name": {head + ".spec.xyz: field not declared in schema", head + ".spec.xyz: field not declared in schema", ""},
+		"unrelated server error":               {"etcd is away", "etcd is away", ""},
+		"unknown field without a similar name": {head + ".spec.xyz: field not declared in schema", head + ".spec.xyz: field not declared in schema", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &unstructured.Unstructured{}

@@ -39,7 +39,7 @@ func TestAdoptionIsOfferedForTools(t *testing.T) {
 		}
 		offers, err := p.Offers(&in)
 		if err != nil || offers.AdoptFrom == manager != (want && manager != managedfields.BeforeFirstApply) {
-			t.Errorf("%s: a report offers %q: %v", manager, offers.AdoptFrom, err)
+			t.Errorf("%s: the offers name %q for adoption, error %v", manager, offers.AdoptFrom, err)
 		}
 		hint := p.leftInWords(&in, []fieldpath.Path{mustParse(t, `.data["a b"]`)}, []string{manager})
 		if strings.Contains(hint, "--adopt-from="+manager+" makes") != want {

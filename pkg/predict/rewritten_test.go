@@ -17,18 +17,18 @@ func TestRewritten(t *testing.T) {
 		sent, answered string
 		want           []string
 	}{
-		"as sent":               {`{mode: mine, count: 3}`, `{mode: mine, count: 3}`, nil},
-		"another value":         {`{mode: mine}`, `{mode: enforced}`, []string{".spec.mode"}},
-		"another number":        {`{count: 3}`, `{count: 5}`, []string{".spec.count"}},
-		"a quantity":            {`{cpu: 1000m}`, `{cpu: "1"}`, nil},
-		"a whole number":        {`{cpu: 1}`, `{cpu: "1"}`, nil},
-		"a fraction":            {`{cpu: 0.5}`, `{cpu: 500m}`, nil},
-		"a number, changed":     {`{cpu: 1}`, `{cpu: "2"}`, []string{".spec.cpu"}},
-		"another quantity":      {`{cpu: 1000m}`, `{cpu: "2"}`, []string{".spec.cpu"}},
-		"a duration":            {`{wait: 60s}`, `{wait: 1m0s}`, nil},
-		"defaults in an atomic": {`{list: [{a: x}]}`, `{list: [{a: x, b: y}]}`, nil},
-		"dropped by the server": {`{gone: x}`, `{}`, nil},
-		"the server's default":  {`{}`, `{mode: default}`, nil},
+		"as sent":                              {`{mode: mine, count: 3}`, `{mode: mine, count: 3}`, nil},
+		"another value":                        {`{mode: mine}`, `{mode: enforced}`, []string{".spec.mode"}},
+		"another number":                       {`{count: 3}`, `{count: 5}`, []string{".spec.count"}},
+		"a quantity":                           {`{cpu: 1000m}`, `{cpu: "1"}`, nil},
+		"a whole number":                       {`{cpu: 1}`, `{cpu: "1"}`, nil},
+		"a fraction":                           {`{cpu: 0.5}`, `{cpu: 500m}`, nil},
+		"a number, changed":                    {`{cpu: 1}`, `{cpu: "2"}`, []string{".spec.cpu"}},
+		"another quantity":                     {`{cpu: 1000m}`, `{cpu: "2"}`, []string{".spec.cpu"}},
+		"a duration":                           {`{wait: 60s}`, `{wait: 1m0s}`, nil},
+		"default in an item of an atomic list": {`{list: [{a: x}]}`, `{list: [{a: x, b: y}]}`, nil},
+		"dropped by the server":                {`{gone: x}`, `{}`, nil},
+		"the server's default":                 {`{}`, `{mode: default}`, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,30 +33,30 @@ func TestTaken(t *testing.T) {
 			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1"}`, answer: `{a: "1"}`, manifest: `{a: "1"}`,
 		},
-		"from one of two owners, who keeps the rest": {
+		"from one of two owners, which keeps its other fields": {
 			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}, f:b: {}}}`), fieldstest.Entry("they", "Update", `{f:data: {f:a: {}}}`)},
 			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:b: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Apply)", "they (Update)"}, yours: "2", present: "1",
 		},
-		"others applied it empty": {
+		"others applied the parent as an empty map": {
 			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("they", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
 			want: []string{".data.m.x"}, wantOwners: []string{"they (Update)"}, yours: "2", present: "1",
 		},
-		"all of a map at another version, for another value (edge case 7)": {
+		"map owned at another version, replaced by another value (edge case 7)": {
 			before: []string{other("v2", `{f:data: {f:m: {.: {}, f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: []}`, manifest: `{m: []}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Update)"}, yours: []any{}, present: map[string]any{"x": "1"},
 		},
-		"an empty list where others stated null (edge case 16)": {
+		"empty list replaces null of others (edge case 16)": {
 			before: []string{fieldstest.Entry("them", "Update", `{f:data: {f:l: {}}}`)},
 			live:   `{l: null}`, answer: `{l: []}`, manifest: `{l: []}`,
 			want: []string{".data.l"}, wantOwners: []string{"them (Update)"}, yours: []any{}, null: true,
 		},
-		"from ourselves as updater (edge case 6)": {
+		"from our own updates (edge case 6)": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:a: {}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
@@ -87,14 +87,14 @@ func TestTaken(t *testing.T) {
 			live:   `{}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"}, yours: map[string]any{"x": "1"},
 		},
-		"granular once, atomic now": {
+		"granular map became atomic": {
 			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"},
 			yours: map[string]any{"x": "2"}, present: map[string]any{"x": "1"},
 		},
-		"granular once, atomic now, equal": {
+		"granular map became atomic, with an equal value": {
 			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
@@ -116,7 +116,7 @@ func TestTaken(t *testing.T) {
 			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Update)"}, yours: "2", present: "1",
 		},
-		"what client-side apply set, for the manager kubectl": {
+		"fields of client-side apply, for the manager kubectl": {
 			manager:     "kubectl",
 			lastApplied: `{"apiVersion":"v1","kind":"Thing","data":{"a":"1","b":"other"}}`,
 			before:      []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`)},
@@ -155,10 +155,10 @@ func TestTaken(t *testing.T) {
 func TestTakenMalformed(t *testing.T) {
 	good, bad := fieldstest.Read(t, fieldstest.ConfLive), fieldstest.Read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [{manager: m}]}}`)
 	if _, err := predict.Taken(bad, good, good, fieldstest.Us); err == nil {
-		t.Error("no error of the live object")
+		t.Error("Taken() succeeded, want an error for the live object")
 	}
 	if _, err := predict.Taken(good, bad, good, fieldstest.Us); err == nil {
-		t.Error("no error of the answer")
+		t.Error("Taken() succeeded, want an error for the answer")
 	}
 }
 
@@ -193,8 +193,8 @@ func TestConflictsFromStatus(t *testing.T) {
 			[]string{fieldstest.App + `.ports[containerPort=8080,protocol="TCP"].protocol`},
 			nil,
 		},
-		"gone from both": {[]metav1.StatusCause{cause(`.spec.gone`)}, []string{`.spec.gone`}, nil},
-		"not to be read": {[]metav1.StatusCause{cause(`.a[`)}, []string{`[".a["]`}, nil},
+		"path in neither object":     {[]metav1.StatusCause{cause(`.spec.gone`)}, []string{`.spec.gone`}, nil},
+		"path that cannot be parsed": {[]metav1.StatusCause{cause(`.a[`)}, []string{`[".a["]`}, nil},
 		"other causes": {
 			[]metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas"}}, nil, nil,
 		},

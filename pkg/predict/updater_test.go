@@ -108,7 +108,7 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 
 // structured-merge-diff's Updater confirms the guarantees of Evaluate: Unchanged is a no-op, Clear
 // has no conflict, and Contested has one.
-func TestJudgeKeepsItsPromises(t *testing.T) {
+func TestVerdictsMatchUpdater(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	eachHistory(t, histories(), func(t *testing.T, h history) {
 		verdict, _ := noop.Evaluate(h.live, h.manifest, fieldstest.Us)
@@ -133,14 +133,14 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 		}
 	})
 	if verdicts[noop.Unchanged] < histories()/20 || verdicts[noop.Clear] < histories()/20 || verdicts[noop.Contested] < histories()/20 {
-		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
+		t.Errorf("verdicts %v: want at least 5%% of each of Unchanged, Clear and Contested", verdicts)
 	}
 }
 
 // Taken returns the conflicts that the same apply without force would have. It also returns the
 // fields of others below a field whose value changes its type. The server takes these fields
 // without a conflict.
-func TestTakenIsWhatWouldConflict(t *testing.T) {
+func TestTakenMatchesConflicts(t *testing.T) {
 	met := 0
 	eachHistory(t, histories(), func(t *testing.T, h history) {
 		var conflicts merge.Conflicts
@@ -162,7 +162,7 @@ func TestTakenIsWhatWouldConflict(t *testing.T) {
 		for _, c := range taken {
 			fieldpath.Insert(got, c.Path)
 			if len(c.Owners) == 0 {
-				h.wrong(t, "%s is taken from nobody", c.Path)
+				h.wrong(t, "%s is taken, but has no owners", c.Path)
 			}
 			if v, _ := c.Path.Get(h.manifest.Object); isMap(v) != isMap(c.Live) && h.ownedBelow(c.Path) {
 				fieldpath.Insert(want, c.Path)
@@ -253,7 +253,7 @@ func yieldOne(t *testing.T, h history, p fieldpath.Path, single bool) bool {
 	was, had := p.Get(h.live.Object)
 	is, has := p.Get(contentOf(after.live))
 	if single && (had != has || !value.Equals(value.NewValueInterface(was), value.NewValueInterface(is))) {
-		h.wrong(t, "%s was %v (%t), yielded it is %v (%t); sent %v", p, was, had, is, has, body.Object)
+		h.wrong(t, "%s was %v (%t) before the yield and %v (%t) after it; sent %v", p, was, had, is, has, body.Object)
 	}
 	return true
 }

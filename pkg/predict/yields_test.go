@@ -10,7 +10,7 @@ import (
 )
 
 // A field that the annotation yields stays yielded unless a flag takes exactly that path.
-func TestTakeAgainstAnnotation(t *testing.T) {
+func TestTakeOverridesAnnotation(t *testing.T) {
 	web := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": "web", "annotations": map[string]any{YieldAnnotation: ".spec.replicas"}},

@@ -133,7 +133,7 @@ func TestOneRoundForAllPhases(t *testing.T) {
 
 // Each read returns an object as it was at most ten seconds ago, and never as it was before the
 // run's own last write. This is true for phases of any length, and for any writes between them.
-func TestWhatIsReadIsFresh(t *testing.T) {
+func TestReadsAreFresh(t *testing.T) {
 	const fresh = 10 * time.Second
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 						possible[v.text] = i == len(was[ref])-1 || !was[ref][i+1].since.Before(oldest)
 					}
 					if !possible[text] {
-						t.Fatalf("seed %d: %s is seen as %q; it was %v; last write at %v, now %v", seed, ref, text, was[ref], wrote, time.Now())
+						t.Fatalf("seed %d: %s is read as %q, which is outdated; versions %v; last write at %v, now %v", seed, ref, text, was[ref], wrote, time.Now())
 					}
 				}
 				if random.IntN(2) == 0 {
@@ -235,28 +235,28 @@ func TestAbsencesAreKept(t *testing.T) {
 }
 
 // An error is reported once for each object. After the run has ended, no call waits.
-func TestErrorsAndEnds(t *testing.T) {
+func TestErrorsAndCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{away: true}, planOf(3, 2, 4)
 		ctx, cancel := context.WithCancel(t.Context())
 		r := prefetch.Start(ctx, s, p)
 		if _, err := versionsOf(ctx, r, p.Phases[0]); !errors.Is(err, errAway) {
-			t.Errorf("the server is away: %v", err)
+			t.Errorf("got error %v, want the error of the unavailable server", err)
 		}
 		s.away = false
 		if _, err := versionsOf(ctx, r, p.Phases[0]); err != nil {
-			t.Errorf("asked again, the server is back: %v", err)
+			t.Errorf("got error %v, want none after the server is available again", err)
 		}
 		cancel()
 		if _, err := versionsOf(ctx, r, plan.Phase{Items: p.Phases[0].Items}); !errors.Is(err, context.Canceled) {
-			t.Errorf("the run has ended: %v", err)
+			t.Errorf("got error %v, want context.Canceled", err)
 		}
 		r.Close()
 	})
 }
 
 // A large plan is not prefetched.
-func TestNothingIsKept(t *testing.T) {
+func TestLargePlanIsNotPrefetched(t *testing.T) {
 	s := &server{}
 	prefetch.Start(t.Context(), s, planOf(3, 1, 667)).Close()
 	if s.calls > 0 {

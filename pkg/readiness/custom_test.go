@@ -24,10 +24,10 @@ func TestReadyCustom(t *testing.T) {
 			object: widget(", status: {replicas: 3}"), want: vague,
 			rests: []string{"self.status.conditions is absent", "self.status.phase is absent"},
 		},
-		"edge case 48: conditions that mean nothing to us": {object: conditions(`{type: Odd, status: "True"}`), want: "not ready, NoCondition: its status does not clearly say that it is ready: Odd is True; wait for your own expression instead"},
-		"the kind has no status":                           {object: widget(""), noStatus: true, want: "ready, Ready: it exists"},
-		"no schema, no status":                             {object: widget(""), want: silent},
-		"no schema, a status that says nothing":            {object: widget(", status: {replicas: 3}"), want: vague},
+		"edge case 48: unknown conditions":      {object: conditions(`{type: Odd, status: "True"}`), want: "not ready, NoCondition: its status does not clearly say that it is ready: Odd is True; wait for your own expression instead"},
+		"the kind has no status":                {object: widget(""), noStatus: true, want: "ready, Ready: it exists"},
+		"no schema, no status":                  {object: widget(""), want: silent},
+		"no schema, a status without readiness": {object: widget(", status: {replicas: 3}"), want: vague},
 		"Ready": {
 			object: conditions(`{type: Ready, status: "True"}, {type: Available, status: "True"}`),
 			want:   "ready, Ready: its condition Ready is True",
@@ -38,23 +38,23 @@ func TestReadyCustom(t *testing.T) {
 			want:   "not ready, InProgress: its condition Ready is True, but Available is False (NoPods)",
 			rests:  []string{`self.status.conditions[type="Available"].status: False`, `self.status.conditions[type="Ready"].status: True`},
 		},
-		"edge case 95: Ready, and refused": {
+		"edge case 95: Ready but not Synced": {
 			object: conditions(`{type: Ready, status: "True"}, {type: Synced, status: "False", reason: ReconcileError, message: "no quota"}`),
 			want:   "not ready, Unhealthy: its condition Ready is True, but Synced is False (ReconcileError): no quota",
 		},
-		"not ready, with more of the reason elsewhere": {
+		"not ready, with the reason in another condition": {
 			object: conditions(`{type: Ready, status: "False", reason: Creating}, {type: Synced, status: "False", reason: ReconcileError, message: "no quota"}`),
 			want:   "not ready, Unhealthy: its condition Synced is False (ReconcileError): no quota; Ready is False (Creating)",
 		},
-		"an error that has lasted": {
+		"an old error": {
 			object: conditions(`{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T11:50:00Z"}`),
 			want:   "failed, Unhealthy: its condition Ready is False (FetchFailed)",
 		},
-		"an error that has not": {
+		"a recent error": {
 			object: conditions(`{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T11:59:00Z"}`),
 			want:   "not ready, Unhealthy: its condition Ready is False (FetchFailed) [again in 1m0s]",
 		},
-		"an error that has lasted, and the spec was changed since": {
+		"an old error from before a change to the spec": {
 			object: `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1, managedFields: [{time: "2026-01-01T11:59:30Z", fieldsV1: {"f:spec": {}}}]}, status: {conditions: [{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T11:00:00Z"}]}}`,
 			want:   "not ready, Unhealthy: its condition Ready is False (FetchFailed) [again in 1m30s]",
 		},
@@ -70,7 +70,7 @@ func TestReadyCustom(t *testing.T) {
 			object: `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {example.com/reconcile-paused: "true"}}, status: {conditions: [{type: Ready, status: "True"}]}}`,
 			want:   "not ready, Paused: it is paused: the annotation example.com/reconcile-paused is true",
 		},
-		"what is there is quoted, the worst first": {
+		"unclear status is quoted, most important first": {
 			object: widget(`, status: {phase: Odd, message: "as you see", conditions: [{type: Created, status: "True"}, {type: Gizmo, status: "False", reason: Cold, message: "not warm"}]}`),
 			want:   "not ready, NoCondition: its status does not clearly say that it is ready: phase is Odd: as you see; Created is True; Gizmo is False (Cold): not warm; wait for your own expression instead",
 		},
@@ -83,7 +83,7 @@ func TestReadyCustom(t *testing.T) {
 		"Succeeded":               {object: conditions(`{type: Succeeded, status: "True"}`), want: "ready, Ready: its condition Succeeded is True"},
 		"not Succeeded":           {object: conditions(`{type: Succeeded, status: "False"}`), want: "not ready, InProgress: its condition Succeeded is False"},
 		"Failed":                  {object: conditions(`{type: Ready, status: "False"}, {type: Failed, status: "True", reason: Boom}`), want: "failed, Failed: its condition Failed is True (Boom)"},
-		"Failed, a generation ago": {
+		"Failed in an older generation": {
 			object: `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {conditions: [{type: Ready, status: "False"}, {type: Failed, status: "True", observedGeneration: 1}]}}`,
 			want:   "not ready, InProgress: its condition Ready is False",
 		},
@@ -108,18 +108,18 @@ func TestReadyGateway(t *testing.T) {
 			object: `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g}, status: {conditions: [{type: Accepted, status: "True"}, {type: Programmed, status: "False", reason: AddressNotAssigned}]}}`,
 			want:   "not ready, InProgress: its condition Programmed is False (AddressNotAssigned)",
 		},
-		"a Gateway whose status is the default of its definition": {
+		"a Gateway with the default status of its CRD": {
 			object: `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g}, status: {conditions: [{type: Accepted, status: Unknown, reason: Pending}, {type: Programmed, status: Unknown, reason: Pending}]}}`,
 			want:   "not ready, InProgress: its condition Accepted is Unknown (Pending)",
 		},
-		"a route that nobody has looked at": {object: route(""), want: "not ready, NoStatus: no gateway has answered yet"},
-		"a route":                           {object: route(", status: {parents: [" + accepted + "]}"), want: "ready, Ready: each of its gateways accepts it"},
-		"a route that one of two does not take": {
+		"a route without a status": {object: route(""), want: "not ready, NoStatus: no gateway has answered yet"},
+		"a route":                  {object: route(", status: {parents: [" + accepted + "]}"), want: "ready, Ready: each of its gateways accepts it"},
+		"a route that one of two gateways rejects": {
 			object: route(", status: {parents: [" + accepted + `, {parentRef: {name: inner}, conditions: [{type: Accepted, status: "False", reason: NotAllowedByListeners}]}]}`),
 			want:   "not ready, InProgress: gateway inner: its condition Accepted is False (NotAllowedByListeners)",
 			rests:  []string{`self.status.parents[parentRef.name="inner"].conditions[type="Accepted"].status: False`},
 		},
-		"edge case 47: a route that was accepted a generation ago": {
+		"edge case 47: a route accepted in an older generation": {
 			object: route(`, status: {parents: [{parentRef: {name: outer}, conditions: [{type: Accepted, status: "True", observedGeneration: 1}]}]}`),
 			want:   "not ready, StaleStatus: gateway outer: its condition Accepted is for generation 1, but the object is at generation 2",
 		},

@@ -127,7 +127,7 @@ type kstatusCase struct {
 }
 
 // The test runs kstatus itself. So it fails if a newer version of kstatus has another verdict.
-func TestReadyBesideKstatus(t *testing.T) {
+func TestCompareWithKstatus(t *testing.T) {
 	for name, tc := range kstatusCases() {
 		t.Run(name, func(t *testing.T) {
 			u := parse(t, tc.object)
@@ -137,7 +137,7 @@ func TestReadyBesideKstatus(t *testing.T) {
 			}
 			v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 			if same := inItsWords(v) == theirs.Status; same != (tc.differs == "") {
-				t.Errorf("kstatus says %s, we say %s; differs is %q", theirs.Status, inWords(v), tc.differs)
+				t.Errorf("kstatus: %s, ours: %s, which does not match the difference listed, %q", theirs.Status, inWords(v), tc.differs)
 			}
 		})
 	}

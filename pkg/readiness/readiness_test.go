@@ -96,7 +96,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-func TestReadyOfNothing(t *testing.T) {
+func TestReadyAbsentObject(t *testing.T) {
 	v := For(parse(t, "{apiVersion: v1, kind: ConfigMap}").GroupVersionKind()).Evaluate(nil, noon())
 	if got, want := inWords(v), "not ready, Absent: it does not exist"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -169,11 +169,11 @@ func TestReadyAnyKind(t *testing.T) {
 			object: widget(`, status: {conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True", observedGeneration: 1}]}`),
 			want:   "ready, Ready: its condition Ready is True",
 		},
-		"odd shapes": {
+		"malformed fields": {
 			object: widget(`, status: {observedGeneration: [1], conditions: {Ready: true}}`),
 			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for your own expression instead",
 		},
-		"odd items": {
+		"malformed conditions": {
 			object: widget(`, status: {conditions: [7, {status: "True"}, {type: 3, status: "True"}, {type: Ready, status: true}]}`),
 			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for your own expression instead",
 		},

@@ -93,7 +93,7 @@ func TestRecordedStatuses(t *testing.T) {
 }
 
 // If a fault is added to a healthy status, the fault outranks everything good in it.
-func TestDenialsOutrankEverything(t *testing.T) {
+func TestFaultsOutrankHealthyStatus(t *testing.T) {
 	condition := func(kind, value, reason string) func(map[string]any) {
 		return func(status map[string]any) {
 			list, _ := status["conditions"].([]any)

@@ -255,8 +255,8 @@ func isBenign(reason string) bool {
 	}, last)
 }
 
-// isDone reports whether a reason about progress says that the work is done, like
-// NewReplicaSetAvailable.
+// isDone reports whether the reason of a Progressing condition says that the work is done, as
+// NewReplicaSetAvailable does.
 func isDone(reason string) bool {
 	return phraseClass(reason) == good || isBenign(reason)
 }

@@ -62,7 +62,7 @@ func TestReadyDeployment(t *testing.T) {
 			object: deployment(", replicas: 1", "", `{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota"}, `+updating),
 			want:   "not ready, InProgress: 0 of 1 replica is up to date; Pods cannot be created (FailedCreate): exceeded quota",
 		},
-		"rollout not found complete": {
+		"rollout not reported as complete": {
 			object: deployment(", replicas: 3", all, updating+available),
 			want:   "not ready, InProgress: its controller does not yet report the rollout as complete (ReplicaSetUpdated)",
 		},
@@ -83,28 +83,28 @@ func TestReadyDeployment(t *testing.T) {
 			object: deployment(", replicas: 3, paused: true", ", replicas: 3, updatedReplicas: 3, availableReplicas: 2", paused+available),
 			want:   "not ready, InProgress: 2 of 3 replicas are available",
 		},
-		"paused after it gave up": {
+		"paused after the progress deadline": {
 			object: deployment(", replicas: 3, paused: true", ", replicas: 3, updatedReplicas: 1, availableReplicas: 2", gaveUpAt+`2026-01-01T11:58:00Z"}`),
 			want:   "not ready, Paused: it is paused: 1 of 3 replicas are up to date",
 		},
-		"gave up": {
+		"progress deadline exceeded": {
 			object: deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", gaveUpAt+`2026-01-01T11:58:00Z"}`+available),
 			want:   "failed, ProgressDeadlineExceeded: it made no progress within its progressDeadlineSeconds (600 s): 1 of 3 replicas are up to date",
 			rests:  []string{"self.status.updatedReplicas: 1", "self.spec.replicas: 3", `self.status.conditions[type="Progressing"].status: False`},
 		},
-		"edge case 52: gave up on an older generation": {
+		"edge case 52: progress deadline exceeded in an older generation": {
 			object: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 3}, status: {observedGeneration: 2, conditions: [` + gaveUpAt + `2026-01-01T11:58:00Z"}]}}`,
 			want:   "not ready, StaleStatus: its status is for generation 2, but the object is at generation 3",
 		},
-		"edge case 52: gave up before the spec was last changed": {
+		"edge case 52: progress deadline exceeded before the last change to the spec": {
 			object: late("2026-01-01T11:55:00Z"),
 			want:   "not ready, InProgress: 1 of 3 replicas are up to date [again in 5m0s]",
 		},
-		"edge case 52: the same at an unknown time": {
+		"edge case 52: progress deadline exceeded at an unknown time": {
 			object: late("2026-01-01T11:55:00Z"), timeless: true,
 			want: "not ready, InProgress: 1 of 3 replicas are up to date",
 		},
-		"gave up before the spec was last changed, long ago": {
+		"progress deadline exceeded after an old change to the spec": {
 			object: late("2026-01-01T11:50:00Z"),
 			want:   "failed, ProgressDeadlineExceeded: it made no progress within its progressDeadlineSeconds (600 s): 1 of 3 replicas are up to date",
 		},

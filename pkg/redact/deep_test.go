@@ -89,7 +89,7 @@ func TestDeepLeavesNames(t *testing.T) {
 	}
 }
 
-func TestVaultErrorIsTheSameError(t *testing.T) {
+func TestMaskedErrorWrapsTheOriginal(t *testing.T) {
 	vault := redact.NewVault()
 	const canary = password + "-battery"
 	vault.Learn(aSecret("db", canary))
@@ -97,7 +97,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	err := fmt.Errorf("x: %w", errors.Join(&hinted{status, "see " + canary}, context.DeadlineExceeded))
 	got := vault.Deep(event.Applied{Err: err}, nil).(event.Applied).Err
 	if !apierrors.IsBadRequest(got) || !errors.Is(got, context.DeadlineExceeded) || !errors.Is(got, err) {
-		t.Error("it is another error")
+		t.Error("the masked error does not match the original with errors.Is")
 	}
 	var hint interface{ Hint() string }
 	if !errors.As(got, &hint) {
@@ -110,10 +110,10 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 			return
 		}
 		if leak(e.Error(), canary) != "" {
-			t.Errorf("%T says %q", e, e)
+			t.Errorf("%T has the unmasked text %q", e, e)
 		}
 		if h, ok := e.(interface{ Hint() string }); ok && leak(h.Hint(), canary) != "" {
-			t.Errorf("%T hints %q", e, h.Hint())
+			t.Errorf("%T has the unmasked hint %q", e, h.Hint())
 		}
 		switch e := e.(type) { //nolint:errorlint // this is what unwraps
 		case interface{ Unwrap() error }:
@@ -127,7 +127,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	visit(got)
 	many := ofMany(got)
 	if !strings.Contains(many.Error(), "7 objects") {
-		t.Errorf("of many it says %q", many)
+		t.Errorf("for 7 objects: got %q, want the count in the text", many)
 	}
 	visit(many)
 	if clean := errors.New("clean"); vault.Deep(event.Applied{Err: clean}, nil).(event.Applied).Err != clean { //nolint:errorlint // the same error
@@ -143,7 +143,7 @@ func (s *several) Of(objects int) error { return &several{fmt.Sprintf("%d: %s", 
 
 // The form of an error for several objects is masked too, and the commands in it are completed.
 // That form is a new error, which is not in the chain of the original one.
-func TestDeepOfSeveral(t *testing.T) {
+func TestDeepMasksErrorForSeveralObjects(t *testing.T) {
 	vault := redact.NewVault()
 	const canary = password + "-battery"
 	vault.Learn(aSecret("db", canary))
@@ -154,7 +154,7 @@ func TestDeepOfSeveral(t *testing.T) {
 		Of(objects int) error
 	}](masked)
 	if !ok {
-		t.Fatal("it does not speak of several any more")
+		t.Fatal("the masked error has no method Of")
 	}
 	if got, want := speaks.Of(2).Error(), "2: filled ***"; got != want {
 		t.Errorf("%q, want %q", got, want)

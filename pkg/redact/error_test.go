@@ -17,12 +17,12 @@ const password = "correct-horse"
 
 // A server rejects a Secret whose data is not a map of strings, and quotes the data in the error
 // (edge case 41).
-func TestErrorOfOddShapes(t *testing.T) {
+func TestErrorOfMalformedSecrets(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
-		"text for a map": {"data": password},
-		"a list":         {"data": []any{password}},
-		"a map below":    {"stringData": map[string]any{"a": map[string]any{"b": password}}},
-		"a list below":   {"stringData": map[string]any{"a": []any{password}}},
+		"string instead of a map": {"data": password},
+		"a list":                  {"data": []any{password}},
+		"map as a value":          {"stringData": map[string]any{"a": map[string]any{"b": password}}},
+		"list as a value":         {"stringData": map[string]any{"a": []any{password}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fields["apiVersion"], fields["kind"] = "v1", "Secret"
@@ -62,10 +62,10 @@ func TestRefusal(t *testing.T) {
 	}
 	lost := errors.New("connection refused")
 	if got := redact.Refusal(secret, lost); got != lost { //nolint:errorlint // the same error
-		t.Errorf("no answer: got %v", got)
+		t.Errorf("got %v for an error without an answer, want it unchanged", got)
 	}
 	other := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "a"}
 	if got := redact.Refusal(other, err); got != error(err) { //nolint:errorlint // the same error
-		t.Errorf("of a ConfigMap: got %v", got)
+		t.Errorf("got %v for a ConfigMap, want it unchanged", got)
 	}
 }

@@ -44,8 +44,8 @@ func TestPair(t *testing.T) {
 			`{data: {a: eA==}}`, `{stringData: {b: x}}`,
 			`{data: {a: "***"}}`, `{stringData: {b: "***"}}`,
 		},
-		"only now": {`null`, `{data: {a: eA==}}`, `null`, `{data: {a: "***"}}`},
-		"only then": {
+		"created": {`null`, `{data: {a: eA==}}`, `null`, `{data: {a: "***"}}`},
+		"deleted": {
 			`{data: {a: eA==}}`, `null`, `{data: {a: "***"}}`, `null`,
 		},
 		"the rest stays": {
@@ -176,19 +176,19 @@ metadata:
     kubectl.kubernetes.io/last-applied-configuration: '{"stringData":{"password":"older one"}}'
 `)
 	tests := map[string]struct{ text, want string }{
-		"nothing in it":        {"Secret \"db\" is invalid", "Secret \"db\" is invalid"},
-		"as it is":             {`value "not base64!" is wrong`, `value "***" is wrong`},
-		"decoded":              {`token hunter2 was refused`, `token *** was refused`},
-		"in base64":            {`token aHVudGVyMg== was refused`, `token *** was refused`},
-		"plain value encoded":  {`password dHIwdWIiZG9y`, `password ***`},
-		"quoted":               {`password "tr0ub\"dor"`, `password "***"`},
-		"not text":             {`cannot use 54321 as a string`, `cannot use *** as a string`},
-		"one line of many":     {`near "secret line one"`, `near "***"`},
-		"from the annotation":  {`was older one`, `was ***`},
-		"short, as a word":     {`x=x, "x" but not xx nor ax`, `***=***, "***" but not xx nor ax`},
-		"short, at the ends":   {`on`, `***`},
-		"part of a longer one": {`hunter2hunter2`, `******`},
-		"blanks stay":          {`a b`, `a b`},
+		"nothing in it":       {"Secret \"db\" is invalid", "Secret \"db\" is invalid"},
+		"value as written":    {`value "not base64!" is wrong`, `value "***" is wrong`},
+		"decoded":             {`token hunter2 was refused`, `token *** was refused`},
+		"in base64":           {`token aHVudGVyMg== was refused`, `token *** was refused`},
+		"plain value encoded": {`password dHIwdWIiZG9y`, `password ***`},
+		"quoted":              {`password "tr0ub\"dor"`, `password "***"`},
+		"not text":            {`cannot use 54321 as a string`, `cannot use *** as a string`},
+		"one line of many":    {`near "secret line one"`, `near "***"`},
+		"from the annotation": {`was older one`, `was ***`},
+		"short, as a word":    {`x=x, "x" but not xx nor ax`, `***=***, "***" but not xx nor ax`},
+		"short, at the ends":  {`on`, `***`},
+		"repeated value":      {`hunter2hunter2`, `******`},
+		"blanks stay":         {`a b`, `a b`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -200,10 +200,10 @@ metadata:
 	other := u.DeepCopy()
 	other.SetKind("ConfigMap")
 	if got := redact.Text(other, "hunter2"); got != "hunter2" {
-		t.Errorf("of a ConfigMap: %q", got)
+		t.Errorf("got %q for a ConfigMap, want it unchanged", got)
 	}
 	if got := redact.Text(nil, "hunter2"); got != "hunter2" {
-		t.Errorf("of nothing: %q", got)
+		t.Errorf("got %q without an object, want it unchanged", got)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestError(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if !apierrors.IsBadRequest(got) || !errors.Is(got, leak) {
-		t.Error("the masked error is another error")
+		t.Error("the masked error does not match the original with errors.Is")
 	}
 	if got := redact.Error(u, io.EOF); !errors.Is(got, io.EOF) || got.Error() != io.EOF.Error() {
 		t.Errorf("an error without secrets became %v", got)

@@ -87,12 +87,12 @@ func leak(text, value string) string {
 // Edge case 86: however a server quotes a value, no recognizable part of the value remains.
 func TestVaultMasksEveryQuoting(t *testing.T) {
 	for name, value := range map[string]string{
-		"a password":  "correct-horse-battery",
-		"odd":         `tr0ub"d\or & <3 'quoted' ü`,
-		"many lines":  "first-line-of-it-all\nsecond-line-of-it-all\n\tthird-line-of-it-all\n",
-		"long":        strings.Repeat("0123456789abcdefghij-", 200),
-		"only long":   strings.Repeat("q7", 257),
-		"with blanks": "  padded-value-of-it  ",
+		"a password":         "correct-horse-battery",
+		"odd":                `tr0ub"d\or & <3 'quoted' ü`,
+		"many lines":         "first-line-of-it-all\nsecond-line-of-it-all\n\tthird-line-of-it-all\n",
+		"long":               strings.Repeat("0123456789abcdefghij-", 200),
+		"long, in one piece": strings.Repeat("q7", 257),
+		"with blanks":        "  padded-value-of-it  ",
 	} {
 		vault := redact.NewVault()
 		vault.Learn(aSecret("db", value))
@@ -160,7 +160,7 @@ func TestTextOfNestedValues(t *testing.T) {
 
 // Values of Secrets may equal parts of names, or words of our sentences. All references to objects,
 // and all our sentences, stay whole nevertheless.
-func TestNamesStayWhole(t *testing.T) {
+func TestVaultDoesNotMaskNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	word := func() string {
 		words := []string{"postgres", "longhorn", "secret", "crypto", "reader", "deployment", "production", "cluster", "v2beta1", "db-main"}
@@ -214,7 +214,7 @@ func TestNamesStayWhole(t *testing.T) {
 	}
 }
 
-func TestVaultLearnsWhatASecretHolds(t *testing.T) {
+func TestVaultLearnsValuesOfSecrets(t *testing.T) {
 	const inner = "p4ss-of-the-registry"
 	docker := `{"auths":{"example.com":{"password":"` + inner + `"}}}`
 	secret := aSecret("db", "plain-value")
@@ -248,7 +248,7 @@ func TestVaultLearnsWhatASecretHolds(t *testing.T) {
 
 // All other text stays unchanged. Short values are not masked because they occur everywhere, and
 // names are printed anyway.
-func TestVaultLeavesTheRest(t *testing.T) {
+func TestVaultKeepsOtherText(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("postgres-main", "", " ", "a", "true", "1", "admin", "secret7", "postgres-main", "shop", "key0", "metadata"))
 	for _, text := range []string{
@@ -301,7 +301,7 @@ func TestWriterOfSplitValues(t *testing.T) {
 	}
 }
 
-func TestWriterHoldsNothingItNeedNot(t *testing.T) {
+func TestWriterWritesAtOnce(t *testing.T) {
 	vault := redact.NewVault()
 	var b bytes.Buffer
 	w := vault.Writer(&b)
@@ -314,13 +314,13 @@ func TestWriterHoldsNothingItNeedNot(t *testing.T) {
 		}
 	}
 	if w.Unwrap() != &b {
-		t.Error("it wraps something else")
+		t.Error("Unwrap() is not the wrapped writer")
 	}
 }
 
 // A run may read ten thousand Secrets. So the memory for a Secret must not exceed a few times its
 // size.
-func TestVaultIsSmall(t *testing.T) {
+func TestVaultMemoryPerSecret(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string {
 		b := make([]byte, n)
@@ -335,9 +335,9 @@ func TestVaultIsSmall(t *testing.T) {
 		value  func() string
 		most   uint64 // bytes for each Secret
 	}{
-		"one text of 1 kB":       {1, func() string { return inBase64(random(768)) }, 12 << 10},
-		"one of 1 kB of bytes":   {1, func() string { return random(1024) }, 18 << 10},
-		"ten texts of 100 bytes": {10, func() string { return inBase64(random(75)) }, 32 << 10},
+		"one text of 1 kB":         {1, func() string { return inBase64(random(768)) }, 12 << 10},
+		"one binary value of 1 kB": {1, func() string { return random(1024) }, 18 << 10},
+		"ten texts of 100 bytes":   {10, func() string { return inBase64(random(75)) }, 32 << 10},
 	} {
 		const secrets = 500
 		vault := redact.NewVault()

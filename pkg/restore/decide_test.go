@@ -34,7 +34,7 @@ func written(u *unstructured.Unstructured, manager, subresource string, fields m
 
 // An object that the run created stays if others have written to it since. Writes of the cluster's
 // own controllers do not count.
-func TestDecideKeepsWhatOthersWrote(t *testing.T) {
+func TestDecideKeepsObjectsWrittenByOthers(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	none := map[string]any{}
 	mine := map[string]any{"f:data": map[string]any{".": none, "f:mine": none, "f:other": none}}
@@ -67,7 +67,7 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 
 // Edge case 17: an object with only a name has no owners. Changes of others are then found by its
 // content.
-func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
+func TestDecideObjectWithoutOwners(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	note := restore.Note{After: at(config, "one", "1")}
 	live := at(config, "one", "2")
@@ -76,13 +76,13 @@ func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 	}
 	live.Object["data"] = map[string]any{"mine": "precious"}
 	if got, err := restore.Decide(note, live, "k8sconnect"); err != nil || got.Why != "others have written to it since: .data" {
-		t.Errorf("%s: %s (%v)", got.Do, got.Why, err)
+		t.Errorf("got %s: %s (%v), want keep because of .data", got.Do, got.Why, err)
 	}
 }
 
 // The UID identifies the object to delete. An object that others have created with the same name
 // stays.
-func TestDecideWhatIsMeant(t *testing.T) {
+func TestDecideByUID(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	job := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	one, two, three := types.UID("one"), types.UID("two"), types.UID("three")
@@ -92,24 +92,24 @@ func TestDecideWhatIsMeant(t *testing.T) {
 		want restore.Do
 		uid  types.UID
 	}{
-		"created":                       {restore.Note{After: at(config, one, "1")}, at(config, one, "2"), restore.Delete, one},
-		"created, and gone":             {restore.Note{After: at(config, one, "1")}, nil, restore.Nothing, ""},
-		"created, and replaced":         {restore.Note{After: at(config, one, "1")}, at(config, two, "2"), restore.Keep, ""},
-		"perhaps created":               {restore.Note{}, at(config, one, "1"), restore.Keep, ""},
-		"perhaps created, and not":      {restore.Note{}, nil, restore.Nothing, ""},
-		"changed":                       {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, one, "2"), restore.Apply, ""},
-		"perhaps changed":               {restore.Note{Before: at(config, one, "1")}, at(config, one, "2"), restore.Apply, ""},
-		"perhaps changed, and not":      {restore.Note{Before: at(config, one, "1")}, at(config, one, "1"), restore.Nothing, ""},
-		"changed, and gone":             {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, nil, restore.Keep, ""},
-		"changed, and replaced":         {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, two, "3"), restore.Keep, ""},
-		"changed, and going":            {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, one, "3", "2026-01-01T00:00:00Z"), restore.Keep, ""},
-		"recreated":                     {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, two, "2"), restore.Create, two},
-		"deleted to be recreated":       {restore.Note{Before: at(config, one, "1"), Removed: true}, nil, restore.Create, ""},
-		"to be recreated, not deleted":  {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, one, "1"), restore.Nothing, ""},
-		"recreated, and replaced":       {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, three, "3"), restore.Keep, ""},
-		"perhaps recreated":             {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, two, "3"), restore.Keep, ""},
-		"a Job is not run again":        {restore.Note{Before: at(job, one, "1"), After: at(job, two, "2"), Removed: true}, at(job, two, "2"), restore.Keep, ""},
-		"a deleted Job is not run anew": {restore.Note{Before: at(job, one, "1"), Removed: true}, nil, restore.Keep, ""},
+		"created":                            {restore.Note{After: at(config, one, "1")}, at(config, one, "2"), restore.Delete, one},
+		"created, then deleted":              {restore.Note{After: at(config, one, "1")}, nil, restore.Nothing, ""},
+		"created, and replaced":              {restore.Note{After: at(config, one, "1")}, at(config, two, "2"), restore.Keep, ""},
+		"possibly created":                   {restore.Note{}, at(config, one, "1"), restore.Keep, ""},
+		"possibly created, but absent":       {restore.Note{}, nil, restore.Nothing, ""},
+		"changed":                            {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, one, "2"), restore.Apply, ""},
+		"possibly changed":                   {restore.Note{Before: at(config, one, "1")}, at(config, one, "2"), restore.Apply, ""},
+		"possibly changed, but unchanged":    {restore.Note{Before: at(config, one, "1")}, at(config, one, "1"), restore.Nothing, ""},
+		"changed, then deleted":              {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, nil, restore.Keep, ""},
+		"changed, and replaced":              {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, two, "3"), restore.Keep, ""},
+		"changed, then being deleted":        {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, one, "3", "2026-01-01T00:00:00Z"), restore.Keep, ""},
+		"recreated":                          {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, two, "2"), restore.Create, two},
+		"deleted to be recreated":            {restore.Note{Before: at(config, one, "1"), Removed: true}, nil, restore.Create, ""},
+		"to be recreated, not deleted":       {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, one, "1"), restore.Nothing, ""},
+		"recreated, and replaced":            {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, three, "3"), restore.Keep, ""},
+		"possibly recreated":                 {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, two, "3"), restore.Keep, ""},
+		"a Job is not run again":             {restore.Note{Before: at(job, one, "1"), After: at(job, two, "2"), Removed: true}, at(job, two, "2"), restore.Keep, ""},
+		"a deleted Job is not created again": {restore.Note{Before: at(job, one, "1"), Removed: true}, nil, restore.Keep, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.note.Ref = object.Ref{GVK: config, Name: "x"}
@@ -124,7 +124,7 @@ func TestDecideWhatIsMeant(t *testing.T) {
 				t.Errorf("%s %q, want %s %q", got.Do, got.UID, test.want, test.uid)
 			}
 			if (got.Do == restore.Keep) != (got.Why != "") {
-				t.Errorf("%s, because %q", got.Do, got.Why)
+				t.Errorf("got %s with reason %q, want a reason only for keep", got.Do, got.Why)
 			}
 		})
 	}

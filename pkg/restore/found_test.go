@@ -45,7 +45,7 @@ func (*refusing) SetManagedFields(context.Context, object.Kind, *unstructured.Un
 
 // A failed rollback reports the current state of the object, not its state at the start of the
 // rollback.
-func TestFailedSaysWhatIsThere(t *testing.T) {
+func TestFailedRollbackReportsCurrentState(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	one, two, three := types.UID("one"), types.UID("two"), types.UID("three")
 	changed := restore.Note{Before: at(kind, one, "1"), After: at(kind, one, "2")}
@@ -57,27 +57,27 @@ func TestFailedSaysWhatIsThere(t *testing.T) {
 		seen []*unstructured.Unstructured
 		want string
 	}{
-		"refused":                           {changed, []*unstructured.Unstructured{at(kind, one, "2")}, "it is still as this run left it"},
-		"refused, changed since":            {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run left it, with later changes of others"},
-		"refused, gone since":               {changed, []*unstructured.Unstructured{at(kind, one, "2"), nil}, "it does not exist now"},
-		"refused, replaced since":           {changed, []*unstructured.Unstructured{at(kind, one, "2"), at(kind, three, "3")}, "another object has its name now"},
-		"refused, perhaps written":          {restore.Note{Before: at(kind, one, "1")}, []*unstructured.Unstructured{at(kind, one, "2")}, "it is unknown whether this run changed it"},
-		"created, and cannot be deleted":    {created, []*unstructured.Unstructured{at(kind, one, "1")}, "it is still as this run left it"},
-		"created, and does not go":          {created, []*unstructured.Unstructured{at(kind, one, "1"), at(kind, one, "2", "2026-01-01T00:00:00Z")}, "it is being deleted"},
-		"recreated, and only deleted again": {recreated, []*unstructured.Unstructured{at(kind, two, "2"), nil}, "it does not exist now"},
-		"pruned, and not created again":     {pruned, []*unstructured.Unstructured{nil}, "it does not exist now"},
+		"refused": {changed, []*unstructured.Unstructured{at(kind, one, "2")}, "it is still as this run left it"},
+		"refused, object changed in the meantime":       {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run left it, with later changes of others"},
+		"refused, object deleted in the meantime":       {changed, []*unstructured.Unstructured{at(kind, one, "2"), nil}, "it does not exist now"},
+		"refused, object replaced in the meantime":      {changed, []*unstructured.Unstructured{at(kind, one, "2"), at(kind, three, "3")}, "another object has its name now"},
+		"refused, object possibly changed by this run":  {restore.Note{Before: at(kind, one, "1")}, []*unstructured.Unstructured{at(kind, one, "2")}, "it is unknown whether this run changed it"},
+		"created, and cannot be deleted":                {created, []*unstructured.Unstructured{at(kind, one, "1")}, "it is still as this run left it"},
+		"created, and deletion does not finish":         {created, []*unstructured.Unstructured{at(kind, one, "1"), at(kind, one, "2", "2026-01-01T00:00:00Z")}, "it is being deleted"},
+		"recreated, then deleted but not created again": {recreated, []*unstructured.Unstructured{at(kind, two, "2"), nil}, "it does not exist now"},
+		"pruned, and not created again":                 {pruned, []*unstructured.Unstructured{nil}, "it does not exist now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &refusing{seen: test.seen}
 			if got := failed(t, server, test.note, t.Context()); got.Reason != test.want {
-				t.Errorf("it says %q, want %q", got.Reason, test.want)
+				t.Errorf("got reason %q, want %q", got.Reason, test.want)
 			}
 		})
 	}
-	t.Run("not to be read", func(t *testing.T) {
+	t.Run("object cannot be read", func(t *testing.T) {
 		server := &refusing{seen: []*unstructured.Unstructured{at(kind, one, "2")}, blind: true}
 		if got := failed(t, server, changed, t.Context()); got.Reason != "its current state is unknown" {
-			t.Errorf("it says %q", got.Reason)
+			t.Errorf("got reason %q, want that the current state is unknown", got.Reason)
 		}
 	})
 	t.Run("out of time", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestFailedSaysWhatIsThere(t *testing.T) {
 		server := &refusing{seen: []*unstructured.Unstructured{at(kind, one, "2")}}
 		got := failed(t, server, changed, over)
 		if want := "it was not read again: it is as this run left it, unless others have changed it since"; got.Reason != want || server.reads > 0 {
-			t.Errorf("it says %q after %d reads, want %q", got.Reason, server.reads, want)
+			t.Errorf("got reason %q after %d reads, want %q without a read", got.Reason, server.reads, want)
 		}
 	})
 }
@@ -111,10 +111,10 @@ func failed(t *testing.T, server *refusing, n restore.Note, ctx context.Context)
 	}
 	var incomplete *restore.IncompleteError
 	if err := engine.Run(ctx, [][]restore.Note{{n}}); !errors.As(err, &incomplete) || incomplete.Failed != 1 {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("got error %v, want an IncompleteError with one failed object", err)
 	}
 	if told.Action != event.Failed || told.Err == nil {
-		t.Errorf("it is told as %+v", told)
+		t.Errorf("got event %+v, want a failure with an error", told)
 	}
 	return told
 }

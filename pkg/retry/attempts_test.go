@@ -31,10 +31,10 @@ func TestAgain(t *testing.T) {
 				}
 				lost, is := errors.AsType[*LostError](err)
 				if !is || lost.Attempts != made-1 || lost.Ref != web {
-					t.Errorf("after %d: %v", made-1, err)
+					t.Errorf("after %d attempts: got error %v, want a LostError", made-1, err)
 				}
 				if took := time.Since(began); took < patience/2 || took > 2*limit || lost.Took != took {
-					t.Errorf("it took %s, and says %s", took, lost.Took)
+					t.Errorf("the attempts took %s, and the error has %s", took, lost.Took)
 				}
 			})
 		})
@@ -54,7 +54,7 @@ func TestAgainEndsWithItsContext(t *testing.T) {
 }
 
 // The other writers are named, the most frequent first. Our own manager is not named.
-func TestLostErrorNamesWhoWrote(t *testing.T) {
+func TestLostErrorNamesOtherWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(second int) string {
 			return time.Date(2026, 11, 24, 2, 0, second, 0, time.UTC).Format(time.RFC3339)
@@ -81,7 +81,7 @@ func TestLostErrorNamesWhoWrote(t *testing.T) {
 		}
 		for _, want := range []string{"controller (status)", "edit", "kubectl k8sconnect owners", "deployment.apps/web -n shop"} {
 			if !strings.Contains(lost.Hint(), want) {
-				t.Errorf("no %q: %s", want, lost.Hint())
+				t.Errorf("hint does not contain %q: %s", want, lost.Hint())
 			}
 		}
 	})

@@ -42,17 +42,17 @@ func TestDifferences(t *testing.T) {
 			func(u *event.Compared) { u.Changes[1].From = int64(5) },
 			`web .spec.replicas: 1>2, 5>2`,
 		},
-		"a path more": {
+		"an additional path": {
 			func(u *event.Compared) {
 				u.Changes = append(u.Changes, managedfields.Change{Path: fieldpath.Field("spec", "x"), Kind: managedfields.Added, To: "1"})
 			},
 			`web .spec.x: update, null>"1"`,
 		},
-		"a path less": {func(u *event.Compared) { u.Changes = u.Changes[:1] }, `web .spec.replicas: 1>2, update`},
-		"unchanged":   {func(u *event.Compared) { u.Action, u.Changes = event.None, nil }, "web .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
-		"gone":        {func(u *event.Compared) { u.Action, u.Changes = event.Create, nil }, `web: update, create`},
-		"adopted":     {func(u *event.Compared) { u.Adopted = []string{"kubectl"} }, `web: update, update`},
-		"another one": {func(u *event.Compared) { *u = other }, "db .spec.image: none, \"a\">\"b\"\ndb .spec.replicas: none, 1>2\nweb .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
+		"a missing path": {func(u *event.Compared) { u.Changes = u.Changes[:1] }, `web .spec.replicas: 1>2, update`},
+		"unchanged":      {func(u *event.Compared) { u.Action, u.Changes = event.None, nil }, "web .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
+		"gone":           {func(u *event.Compared) { u.Action, u.Changes = event.Create, nil }, `web: update, create`},
+		"adopted":        {func(u *event.Compared) { u.Adopted = []string{"kubectl"} }, `web: update, update`},
+		"another object": {func(u *event.Compared) { *u = other }, "db .spec.image: none, \"a\">\"b\"\ndb .spec.replicas: none, 1>2\nweb .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
 	} {
 		u := update(early)
 		tt.mutate(&u)
@@ -64,12 +64,12 @@ func TestDifferences(t *testing.T) {
 			continue
 		}
 		if got := namesOfDifferences(was.Confirms(u)); (got == "") != (tt.want == "") {
-			t.Errorf("%s: at the write: %s", name, got)
+			t.Errorf("%s: Confirms() = %s, want a result only if Differences has one", name, got)
 		}
 	}
 	by := Differences(nil, planOf(update(late)).Outcomes())[0].By()
 	if by == nil || !by.Time.Equal(late) {
-		t.Errorf("written by %v", by)
+		t.Errorf("By() = %v, want the latest writer", by)
 	}
 }
 
@@ -89,11 +89,11 @@ func TestConfirms(t *testing.T) {
 		was, now event.Compared
 		confirms bool
 	}{
-		"created":                 {create(""), event.Compared{Ref: refTo("ConfigMap", "a"), Action: event.Create}, true},
-		"there by now":            {create(""), taken(managedfields.Changed), false},
-		"unchecked, there by now": {create("not checked"), taken(managedfields.Changed), true},
-		"unchecked, and taken":    {create("not checked"), taken(managedfields.TakenOver), false},
-		"unchecked, in conflict":  {create("not checked"), taken(managedfields.Contested), false},
+		"created":                           {create(""), event.Compared{Ref: refTo("ConfigMap", "a"), Action: event.Create}, true},
+		"exists now, but was to be created": {create(""), taken(managedfields.Changed), false},
+		"unchecked, exists now":             {create("not checked"), taken(managedfields.Changed), true},
+		"unchecked, and taken":              {create("not checked"), taken(managedfields.TakenOver), false},
+		"unchecked, in conflict":            {create("not checked"), taken(managedfields.Contested), false},
 	} {
 		if got := planOf(tt.was).Confirms(tt.now); (len(got) == 0) != tt.confirms {
 			t.Errorf("%s: %s", name, namesOfDifferences(got))
@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 		t.Fatalf("%v: %v", read, err)
 	}
 	if got := Differences(read.Outcomes, p.Outcomes()); len(got) > 0 {
-		t.Errorf("as it was written: %s", namesOfDifferences(got))
+		t.Errorf("unchanged document: got differences %s, want none", namesOfDifferences(got))
 	}
 	u := update(time.Unix(1, 0))
 	u.Changes[1].To = int64(3)
@@ -138,7 +138,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>9007199254740993, 1>3` {
-		t.Errorf("a number that no float holds: %s", got)
+		t.Errorf("number that does not fit into a float: got differences %s", got)
 	}
 	for action, want := range map[event.Action]event.Action{
 		event.Created: event.Create, event.Recreated: event.Recreate, event.Pruned: event.Delete, event.Shared: event.Share,

@@ -37,7 +37,7 @@ func planOf(all ...event.Compared) *Plan {
 }
 
 // A digest depends only on the outcome of objects.
-func TestWhatADigestCovers(t *testing.T) {
+func TestDigestCoversOutcome(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	deletion := event.Compared{Ref: refTo("ConfigMap", "old"), Action: event.Delete, Departed: true}
 	creation := event.Compared{Ref: refTo("ConfigMap", "new"), Action: event.Create, After: map[string]any{"data": map[string]any{"n": int64(1)}}}
@@ -46,43 +46,43 @@ func TestWhatADigestCovers(t *testing.T) {
 		mutate func(u, d, c *event.Compared)
 		same   bool
 	}{
-		"nothing":                   {func(_, _, _ *event.Compared) {}, true},
-		"the age of an owner":       {func(u, _, _ *event.Compared) { *u = update(now.Add(time.Hour)) }, true},
-		"the order of changes":      {func(u, _, _ *event.Compared) { u.Changes[0], u.Changes[1] = u.Changes[1], u.Changes[0] }, true},
-		"the order of owners":       {func(u, _, _ *event.Compared) { o := u.Changes[0].Owners; o[0], o[1] = o[1], o[0] }, true},
-		"the type of a number":      {func(_, _, c *event.Compared) { c.After["data"] = map[string]any{"n": 1.0} }, true},
-		"where it is written":       {func(u, _, _ *event.Compared) { u.Source.File = "b.yaml" }, true},
-		"the version that is gone":  {func(_, d, _ *event.Compared) { d.Ref.GVK.Version = "v2" }, true},
-		"how the gone one was":      {func(_, d, _ *event.Compared) { d.Before = map[string]any{"data": "x"} }, true},
-		"a value before":            {func(u, _, _ *event.Compared) { u.Changes[1].From = int64(3) }, false},
-		"a value after":             {func(u, _, _ *event.Compared) { u.Changes[1].To = int64(3) }, false},
-		"a text for a number":       {func(u, _, _ *event.Compared) { u.Changes[1].To = "2" }, false},
-		"an owner":                  {func(u, _, _ *event.Compared) { u.Changes[0].Owners[0].Manager = "argocd" }, false},
-		"an owner's subresource":    {func(u, _, _ *event.Compared) { u.Changes[0].Owners[0].Subresource = "scale" }, false},
-		"contested or taken":        {func(u, _, _ *event.Compared) { u.Changes[0].Kind = managedfields.TakenOver }, false},
-		"a path less":               {func(u, _, _ *event.Compared) { u.Changes = u.Changes[:1] }, false},
-		"recreated":                 {func(u, _, _ *event.Compared) { u.Action = event.Recreate }, false},
-		"adopted":                   {func(u, _, _ *event.Compared) { u.Adopted = []string{"kubectl"} }, false},
-		"shared":                    {func(u, _, _ *event.Compared) { u.Sharing = &managedfields.Sharing{Claimed: 1} }, false},
-		"the version of the API":    {func(u, _, _ *event.Compared) { u.Ref.GVK.Version = "v2" }, false},
-		"another object goes":       {func(_, d, _ *event.Compared) { d.Ref.Name = "older" }, false},
-		"it does not go":            {func(_, d, _ *event.Compared) { d.Action = event.None }, false},
-		"it is kept in a namespace": {func(_, d, _ *event.Compared) { d.Ref.Namespace = "prod" }, false},
-		"created with a field more": {func(_, _, c *event.Compared) { c.After["immutable"] = true }, false},
-		"created unchecked":         {func(_, _, c *event.Compared) { c.Reason = "not checked by the server" }, false},
+		"nothing":                             {func(_, _, _ *event.Compared) {}, true},
+		"the age of an owner":                 {func(u, _, _ *event.Compared) { *u = update(now.Add(time.Hour)) }, true},
+		"the order of changes":                {func(u, _, _ *event.Compared) { u.Changes[0], u.Changes[1] = u.Changes[1], u.Changes[0] }, true},
+		"the order of owners":                 {func(u, _, _ *event.Compared) { o := u.Changes[0].Owners; o[0], o[1] = o[1], o[0] }, true},
+		"the type of a number":                {func(_, _, c *event.Compared) { c.After["data"] = map[string]any{"n": 1.0} }, true},
+		"the source file":                     {func(u, _, _ *event.Compared) { u.Source.File = "b.yaml" }, true},
+		"the API version of a deleted object": {func(_, d, _ *event.Compared) { d.Ref.GVK.Version = "v2" }, true},
+		"the content of a deleted object":     {func(_, d, _ *event.Compared) { d.Before = map[string]any{"data": "x"} }, true},
+		"the old value":                       {func(u, _, _ *event.Compared) { u.Changes[1].From = int64(3) }, false},
+		"the new value":                       {func(u, _, _ *event.Compared) { u.Changes[1].To = int64(3) }, false},
+		"a string instead of a number":        {func(u, _, _ *event.Compared) { u.Changes[1].To = "2" }, false},
+		"an owner":                            {func(u, _, _ *event.Compared) { u.Changes[0].Owners[0].Manager = "argocd" }, false},
+		"an owner's subresource":              {func(u, _, _ *event.Compared) { u.Changes[0].Owners[0].Subresource = "scale" }, false},
+		"contested or taken":                  {func(u, _, _ *event.Compared) { u.Changes[0].Kind = managedfields.TakenOver }, false},
+		"a missing path":                      {func(u, _, _ *event.Compared) { u.Changes = u.Changes[:1] }, false},
+		"recreated":                           {func(u, _, _ *event.Compared) { u.Action = event.Recreate }, false},
+		"adopted":                             {func(u, _, _ *event.Compared) { u.Adopted = []string{"kubectl"} }, false},
+		"shared":                              {func(u, _, _ *event.Compared) { u.Sharing = &managedfields.Sharing{Claimed: 1} }, false},
+		"the version of the API":              {func(u, _, _ *event.Compared) { u.Ref.GVK.Version = "v2" }, false},
+		"another deleted object":              {func(_, d, _ *event.Compared) { d.Ref.Name = "older" }, false},
+		"object is not deleted":               {func(_, d, _ *event.Compared) { d.Action = event.None }, false},
+		"namespace of the deleted object":     {func(_, d, _ *event.Compared) { d.Ref.Namespace = "prod" }, false},
+		"created with an additional field":    {func(_, _, c *event.Compared) { c.After["immutable"] = true }, false},
+		"created unchecked":                   {func(_, _, c *event.Compared) { c.Reason = "not checked by the server" }, false},
 	} {
 		u, d, c := update(now), deletion, creation
 		c.After = map[string]any{"data": creation.After["data"]}
 		tt.mutate(&u, &d, &c)
 		if got := planOf(c, u, d).Digest(""); (got == want) != tt.same {
-			t.Errorf("%s: the same is %v", name, got == want)
+			t.Errorf("%s: got the same digest: %v, want the opposite", name, got == want)
 		}
 	}
 	if planOf(deletion).Digest("", "a") == planOf(deletion).Digest("", "b") {
 		t.Error("two sets have the same digest")
 	}
 	if !IsDigest(want) || IsDigest("plan") || IsDigest(want+".") {
-		t.Errorf("forms of digests: %s", want)
+		t.Errorf("IsDigest is wrong for %s or for a malformed digest", want)
 	}
 }
 
@@ -98,19 +98,19 @@ func withSecret(value string) *Plan {
 
 // Values of Secrets are salted. Two digests of one plan differ, and both identify the plan. With
 // another value, the plan has another digest. A plan without Secrets needs no salt.
-func TestValuesOfSecrets(t *testing.T) {
+func TestDigestSaltsSecretValues(t *testing.T) {
 	first, second := withSecret("c2VjcmV0").Digest(""), withSecret("c2VjcmV0").Digest("")
 	if first == second {
 		t.Errorf("two digests have one salt: %s", first)
 	}
 	if got := withSecret("c2VjcmV0").Digest(first); got != first {
-		t.Errorf("under its salt: %s, want %s", got, first)
+		t.Errorf("with the salt of the first digest: got %s, want %s", got, first)
 	}
 	if got := withSecret("b3RoZXI=").Digest(first); got == first || !strings.HasSuffix(got, first[24:]) {
-		t.Errorf("of another value: %s, was %s", got, first)
+		t.Errorf("with another value: got %s, want another digest than %s with the same salt", got, first)
 	}
 	if !IsDigest(first) {
-		t.Errorf("%s is not like a digest", first)
+		t.Errorf("IsDigest(%s) = false, want true", first)
 	}
 	if got := planOf(update(time.Time{})).Digest(first); strings.Contains(got, ".") {
 		t.Errorf("without Secrets: %s", got)
@@ -119,7 +119,7 @@ func TestValuesOfSecrets(t *testing.T) {
 
 // If another object contains the value of a Secret, the value cannot be guessed from the digest,
 // either. With another value, the plan has another digest.
-func TestValuesOfSecretsElsewhere(t *testing.T) {
+func TestDigestSaltsSecretValuesInOtherObjects(t *testing.T) {
 	const value = "hunter2-hunter2"
 	configured := func(to string) *Plan {
 		u := update(time.Time{})

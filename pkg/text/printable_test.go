@@ -66,7 +66,7 @@ func TestPrintable(t *testing.T) {
 		})
 	}
 	if got := Printable("a\tb\nc\x1b", '\t', '\n'); got != "a\tb\nc\\x1b" {
-		t.Errorf("kept what was to be kept, and no more: %q", got)
+		t.Errorf("got %q, want only tab and line feed unescaped", got)
 	}
 }
 
@@ -79,10 +79,10 @@ func TestPrintableLosesNothing(t *testing.T) {
 			t.Fatalf("%q is shown as %q, which %s", s, got, why)
 		}
 		if harmless(s) == "" && got != s {
-			t.Fatalf("%q prints, and is shown as %q", s, got)
+			t.Fatalf("Printable(%q) = %q, want it unchanged", s, got)
 		}
 		if again := Printable(got); again != got {
-			t.Fatalf("%q is shown as %q, and that as %q", s, got, again)
+			t.Fatalf("Printable(%q) = %q, but Printable of this is %q", s, got, again)
 		}
 		if strings.ContainsAny(s, `\"`) {
 			continue // Quotes and backslashes are not escaped.
@@ -112,20 +112,20 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestOneLineIsOneHarmlessLine(t *testing.T) {
+func TestOneLineIsHarmless(t *testing.T) {
 	for _, s := range hostile(20000) {
 		got := OneLine(s)
 		if why := harmless(got); why != "" {
 			t.Fatalf("%q becomes %q, which %s", s, got, why)
 		}
 		if got != strings.Join(strings.Fields(got), " ") {
-			t.Fatalf("%q becomes %q: blanks", s, got)
+			t.Fatalf("%q becomes %q, which has extra blanks", s, got)
 		}
 		if again := OneLine(got); again != got {
-			t.Fatalf("%q becomes %q, and that %q", s, got, again)
+			t.Fatalf("OneLine(%q) = %q, but OneLine of this is %q", s, got, again)
 		}
 		if plain := strings.Join(strings.Fields(s), " "); harmless(plain) == "" && got != plain {
-			t.Fatalf("%q becomes %q", s, got)
+			t.Fatalf("OneLine(%q) = %q, want it unchanged", s, got)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func read(t *testing.T, name string, words []string) []string {
 	}
 	got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	if len(got) != len(words) {
-		t.Fatalf("%d words are read as %d", len(words), len(got))
+		t.Fatalf("%d words were quoted, but the shell read %d", len(words), len(got))
 	}
 	return got
 }

@@ -29,7 +29,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestTruncateKeepsItsBounds(t *testing.T) {
+func TestTruncateRespectsLimits(t *testing.T) {
 	for _, s := range hostile(2000) {
 		s = strings.ReplaceAll(Printable(s), Ellipsis, "")
 		for n := range 20 {

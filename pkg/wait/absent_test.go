@@ -25,7 +25,7 @@ func warned(events []event.Event) []string {
 
 // A missing object is reported at the beginning of the wait, with a suggestion, and not only at the
 // timeout.
-func TestAbsenceIsToldAtOnce(t *testing.T) {
+func TestMissingObjectIsReportedAtOnce(t *testing.T) {
 	why := func(_ context.Context, _ object.Kind, ref object.Ref) string {
 		if ref.Name == "" {
 			return "namespace/prod does not exist"
@@ -72,7 +72,7 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 
 // If an object found by a selector is deleted, the wait does not continue with another object of
 // the same name.
-func TestWaitFound(t *testing.T) {
+func TestWaitForObjectsFoundBySelector(t *testing.T) {
 	found := func(g *Goal, names ...string) []Target {
 		targets := named(g, names...)
 		for i := range targets {

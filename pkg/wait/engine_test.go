@@ -76,7 +76,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "timeout: does not exist"}, unmet: Outcome{Late: 1},
 		},
 		// edge case 46
-		"all conditions, by one version": {
+		"all conditions, met at one version": {
 			engine:  Engine{Timeout: seconds(30)},
 			there:   []*unstructured.Unstructured{job("a", "1", "Complete")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete, broken), "a") },
@@ -174,7 +174,7 @@ func TestWait(t *testing.T) {
 			happens: func(w *world) {},
 			want:    results{"a": "unknown"}, after: seconds(15), unmet: Outcome{Unknown: 1},
 		},
-		"a selector's objects, and later ones": {
+		"objects that match a selector now and later": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1", "Complete"), job("b", "2")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
@@ -213,14 +213,14 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "deleted: deleted during the wait", "b": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 49
-		"all objects found by a selector are deleted: not a success": {
+		"deletion of all objects found by a selector is not a success": {
 			engine:  Engine{Timeout: seconds(20)},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
 			want:    results{"a": "unselected: deleted or relabeled during the wait"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
-		"deletion of a selector's objects, but not of later ones": {
+		"deletion of the objects that match a selector at first": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, "delete")) },
@@ -273,9 +273,9 @@ func TestWait(t *testing.T) {
 // Edge case 53: a selector that matches nothing.
 func TestWaitNothing(t *testing.T) {
 	for name, e := range map[string]Engine{
-		"at once":         {Timeout: time.Minute},
-		"without a wait":  {},
-		"after Existence": {Timeout: time.Minute, Existence: new(seconds(10))},
+		"at once":           {Timeout: time.Minute},
+		"without a timeout": {},
+		"after Existence":   {Timeout: time.Minute, Existence: new(seconds(10))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := newWorld().wait(t, e, matching(goal(t, complete)), nil)
@@ -284,7 +284,7 @@ func TestWaitNothing(t *testing.T) {
 				want = *e.Existence
 			}
 			if !errors.As(got.Err, new(*NothingError)) || got.After != want {
-				t.Errorf("%v after %s", got.Err, got.After)
+				t.Errorf("got error %v after %s, want a NothingError at the end of Existence", got.Err, got.After)
 			}
 		})
 	}
@@ -325,7 +325,7 @@ func TestWaitKind(t *testing.T) {
 
 // If the server says that the kind is not served and then stops answering, the earlier answer is no
 // longer valid, and the result is unknown.
-func TestWaitKindUntold(t *testing.T) {
+func TestWaitForKindWithoutAnswer(t *testing.T) {
 	for name, targets := range map[string]func(*Goal) []Target{"a name": func(g *Goal) []Target { return named(g, "a") }, "a selector": matching} {
 		for _, mute := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", mute ", mute), func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestWaitKindUntold(t *testing.T) {
 }
 
 // If discovery lists a kind whose objects cannot be listed, there is a pause between two requests.
-func TestWaitKindListedAlone(t *testing.T) {
+func TestWaitForKindThatCannotBeListed(t *testing.T) {
 	w := newWorld()
 	w.refuse = func(object.Selection) error {
 		time.Sleep(time.Millisecond)
@@ -360,7 +360,7 @@ func TestWaitKindListedAlone(t *testing.T) {
 }
 
 // Edge case 50: the user may not list the objects, but may read each of them.
-func TestWaitOneByOne(t *testing.T) {
+func TestWaitReadsEachObject(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2", "Complete"))
 	w.refuse = func(sel object.Selection) error {
 		if sel.Name == "" {
@@ -425,7 +425,7 @@ func TestWaitBurst(t *testing.T) {
 }
 
 // After an object has met its conditions, its deletion does not matter.
-func TestWaitMetStays(t *testing.T) {
+func TestWaitIgnoresDeletionAfterMet(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a", "b"), func() {
 		time.Sleep(seconds(1))

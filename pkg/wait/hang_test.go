@@ -41,10 +41,10 @@ func TestInterruptedWait(t *testing.T) {
 		known     bool
 		over      time.Duration
 	}{
-		"known":                      {20 * time.Second, time.Second, 1, true, 0},
-		"not known yet":              {5 * time.Second, 100 * time.Millisecond, 1, true, 100 * time.Millisecond},
-		"not known, slow server":     {5 * time.Second, time.Minute, 1, false, time.Second},
-		"not known, being explained": {15500 * time.Millisecond, 5 * time.Second, 2, false, time.Second},
+		"known":                              {20 * time.Second, time.Second, 1, true, 0},
+		"not known yet":                      {5 * time.Second, 100 * time.Millisecond, 1, true, 100 * time.Millisecond},
+		"not known, slow server":             {5 * time.Second, time.Minute, 1, false, time.Second},
+		"not known, explanation in progress": {15500 * time.Millisecond, 5 * time.Second, 2, false, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestInterruptedWait(t *testing.T) {
 }
 
 // If the wait is for the deletion of an object, the object is not explained as unready.
-func TestNoCausesOfWhatIsToGo(t *testing.T) {
+func TestNoCausesForDeletion(t *testing.T) {
 	a := &asker{}
 	w := newWorld(job("a", "1"))
 	got := w.wait(t, Engine{Timeout: time.Minute, StuckAfter: 15 * time.Second, Explain: a.explain}, named(goal(t, "delete"), "a"), func() {
@@ -92,7 +92,7 @@ func movable(active int) *unstructured.Unstructured {
 
 // If an object moves while it is being explained, that explanation is outdated. It is not reported,
 // does not end the wait, and is not used as the final one.
-func TestMovesWhileAsked(t *testing.T) {
+func TestObjectMovesDuringExplanation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(movable(1))
 		var moved []bool
@@ -127,7 +127,7 @@ func TestMovesWhileAsked(t *testing.T) {
 
 // If an object has moved since its cause was reported, and the last explanation finds no cause, the
 // result has none.
-func TestCauseThatIsOver(t *testing.T) {
+func TestOutdatedCause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last []event.Cause
 		slow bool

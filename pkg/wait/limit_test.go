@@ -77,7 +77,7 @@ func TestLimits(t *testing.T) {
 			happens: func(w *world) { at(50, func() { w.put(job("a", "1")) }) },
 			want:    map[string]string{"a": "timeout: not met within 30s after it appeared"}, after: seconds(80), unmet: Outcome{Late: 1},
 		},
-		"it does not exist in time, and the others continue": {
+		"an object that does not exist in time does not end the others": {
 			engine:  Engine{Timeout: seconds(60), Limits: times{existence: 10}.limits()},
 			there:   []*unstructured.Unstructured{job("b", "2")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
@@ -131,7 +131,7 @@ func TestLimits(t *testing.T) {
 			happens: func(w *world) { at(1000, func() { w.put(job("b", "2", "Broken")) }) },
 			want:    map[string]string{"a": "timeout: not met within 20s: " + complete, "b": "met"}, after: seconds(1000), unmet: Outcome{Late: 1},
 		},
-		"a replacement gets no new time": {
+		"the limit does not start again for a replacement": {
 			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 30}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
@@ -162,7 +162,7 @@ func TestLimits(t *testing.T) {
 
 // An object that runs out of time is reported soon, with its causes, even if the wait for others
 // continues.
-func TestLimitTellsCauses(t *testing.T) {
+func TestExpiredLimitReportsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {
 			w, a := newWorld(job("a", "1"), job("b", "2")), &asker{takes: time.Second}

@@ -15,7 +15,7 @@ import (
 
 // The server may serve a kind seconds before it publishes the kind's schema (edge case 18). The
 // schema is then used in the running wait, so the result does not depend on when the wait began.
-func TestWaitSchemaLater(t *testing.T) {
+func TestSchemaPublishedDuringWait(t *testing.T) {
 	pools := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Pool"}, Resource: "pools", Namespaced: true}
 	str := spec.StringProperty()
 	fields := func(names ...string) *spec.Schema {
@@ -33,10 +33,10 @@ func TestWaitSchemaLater(t *testing.T) {
 		result    string
 		says      string
 	}{
-		"a kind without a status is ready": {"ready", fields("spec"), "met", ""},
-		"a kind with a status is not":      {"ready", fields("spec", "status"), "timeout", ""},
-		"a misspelled field is reported":   {"self.spec.sise == '10Gi'", fields("spec"), "unknown", "sise"},
-		"a known field may still be set":   {"self.spec.size == '10Gi'", fields("spec"), "timeout", ""},
+		"a kind without a status is ready":  {"ready", fields("spec"), "met", ""},
+		"a kind with a status is not ready": {"ready", fields("spec", "status"), "timeout", ""},
+		"a misspelled field is reported":    {"self.spec.sise == '10Gi'", fields("spec"), "unknown", "sise"},
+		"a known field may still be set":    {"self.spec.size == '10Gi'", fields("spec"), "timeout", ""},
 	} {
 		for when, kind := range map[string]object.Kind{"served": pools, "served later": {GVK: pools.GVK, Namespaced: true}} {
 			t.Run(name+", "+when, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWaitSchemaLater(t *testing.T) {
 					t.Errorf("%v after %s, %v: %s", got.Results, got.After, got.Err, said)
 				}
 				if test.result != "timeout" && (got.After < 5*time.Second || got.After > 15*time.Second) {
-					t.Errorf("the wait ended after %s, before the schema was published after 5s", got.After)
+					t.Errorf("the wait ended after %s, want soon after the schema was published at 5s", got.After)
 				}
 				if w.asked > 12 {
 					t.Errorf("%d requests for the schema", w.asked)

@@ -123,7 +123,7 @@ func TestFollow(t *testing.T) {
 			[]string{"prod/a 1", "synced", "prod/a 1 gone", "cannot see", "synced"},
 			refused,
 		},
-		"a watch without a list reports nothing as gone": {
+		"a watch without a list reports no deletion": {
 			[]string{"a"},
 			time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), synced}, trouble}, {nil, refused}},
@@ -139,7 +139,7 @@ func TestFollow(t *testing.T) {
 			[]string{"synced", "cannot see"},
 			missing,
 		},
-		"an unanswered discovery does not make a kind missing": {
+		"an error of discovery does not make a kind missing": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{synced}, trouble}, {nil, errUntold}, {nil, errUntold}, {nil, missing}, {nil, errUntold}, {[]object.Change{synced}, refused}},
 			[]string{"synced", "cannot see", "cannot see", "cannot see", "cannot see", "synced"},
@@ -184,7 +184,7 @@ func TestPatience(t *testing.T) {
 
 // Before the first list, only First decides how long to retry. After the first list, Patience
 // applies.
-func TestFirst(t *testing.T) {
+func TestFirstWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := &script{watches: []watch{{ends: missing}, {ends: trouble}}}
 		v := &View{Server: &script{}, First: never, Kind: configMaps, Patience: time.Hour}
@@ -208,12 +208,12 @@ func TestSearch(t *testing.T) {
 		watches []watch
 		took    time.Duration
 	}{
-		"before the first list": {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
-		"after it":              {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
-		"longer than Patience":  {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
-		"by First":              {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
-		"before First":          {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
-		"after First":           {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
+		"before the first list":             {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
+		"after the first list":              {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
+		"longer than Patience":              {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
+		"First gives up":                    {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
+		"Search ends before First gives up": {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
+		"First gives up before Search ends": {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestLook(t *testing.T) {
+func TestViewList(t *testing.T) {
 	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
 	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
 	var told []string
@@ -286,7 +286,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if v.Split(trouble) != nil || (&View{Names: []string{"a"}}).Split(refused) != nil || (&View{}).Split(refused) != nil {
-		t.Error("split although it does not help")
+		t.Error("Split() succeeded, want nil if it does not help")
 	}
 }
 

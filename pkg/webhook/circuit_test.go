@@ -130,10 +130,10 @@ func TestCustomRules(t *testing.T) {
 	}
 	is.Webhooks[1].Rules = rulesFor(c.Resources())
 	if patch, err := changes(is, false, c.Resources()); err != nil || patch != nil {
-		t.Errorf("again: %s (%v)", patch, err)
+		t.Errorf("got patch %s (%v) for unchanged rules, want none", patch, err)
 	}
 	c.Delete("birds.example.com")
 	if patch, _ := changes(is, false, c.Resources()); patch == nil {
-		t.Error("a definition that is gone is asked about")
+		t.Error("got no patch after a CRD was deleted, want one")
 	}
 }

@@ -63,10 +63,10 @@ func TestClients(t *testing.T) {
 	}
 	replace(second)
 	if answers(good) || !answers(later) {
-		t.Error("the authority that was replaced still counts, or the new one does not")
+		t.Error("after the replacement, the old authority is accepted or the new one is rejected")
 	}
 	if _, err := New(nil, Options{CertDir: "x", ClientCA: filepath.Join(t.TempDir(), "none")}, Parts{}); err == nil {
-		t.Error("a webhook without the authority it is to ask for starts")
+		t.Error("New() succeeded without the file of the client CA, want an error")
 	}
 }
 

@@ -42,7 +42,7 @@ func TestWrongToken(t *testing.T) {
 		t.Errorf("the API server got %d", status)
 	}
 	if (&tokens{}).knows("") {
-		t.Error("before there is a token, none is known")
+		t.Error("knows() = true without a token, want false")
 	}
 }
 
@@ -61,11 +61,11 @@ func TestTokensOverlap(t *testing.T) {
 		time.Sleep(tokenOverlap - time.Second)
 		known.use("second")
 		if !known.knows("first") || !known.knows("second") {
-			t.Error("both are to be known")
+			t.Error("one of the two tokens is rejected, want both accepted")
 		}
 		time.Sleep(2 * time.Second)
 		if known.knows("first") || !known.knows("second") {
-			t.Error("the second alone is to be known")
+			t.Error("after the overlap, want only the second token accepted")
 		}
 	})
 }

@@ -51,7 +51,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	all.mu.Unlock()
 	if active != 1 {
-		t.Errorf("%d connections of a client that asked are held", active)
+		t.Errorf("%d connections of clients that sent requests are open, want 1", active)
 	}
 	ask()
 }

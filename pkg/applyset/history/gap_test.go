@@ -188,7 +188,7 @@ func (w *world) has(input string) bool {
 
 // Even if parts of the history are missing, a rollback leads to the last successful run before the
 // last run, or fails. It never leads to an older run. With a complete history, it never fails.
-func TestNeverOneTooFar(t *testing.T) {
+func TestRollbackNeverGoesTooFarBack(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds = 20
@@ -218,11 +218,11 @@ func TestNeverOneTooFar(t *testing.T) {
 			got, err := w.kept(false).To("")
 			switch want := w.want(); {
 			case err == nil && got.Input != want:
-				t.Fatalf("seed %d, run %d: back to %s, want %q of %v", seed, i, got.Input, want, w.stated)
+				t.Fatalf("seed %d, run %d: the rollback leads to %s, want %q of %v", seed, i, got.Input, want, w.stated)
 			case err != nil && want != "" && !w.lost && !w.large:
 				t.Fatalf("seed %d, run %d: %v, want %s of %v", seed, i, err, want, w.stated)
 			case err != nil && !w.former && !w.unsure && w.has(want):
-				t.Fatalf("seed %d, run %d: %v, and %s is there, of %v", seed, i, err, want, w.stated)
+				t.Fatalf("seed %d, run %d: got error %v, but the target %s is in the history of %v", seed, i, err, want, w.stated)
 			}
 		}
 	}
@@ -281,10 +281,10 @@ func TestGap(t *testing.T) {
 	secrets, last := chain(t, "AAAF")
 	without := of(secrets[:3], last)
 	if got, err := without.To(""); err != nil || got.ID != "run2" {
-		t.Errorf("without the last: %s, %v", got.ID, err)
+		t.Errorf("without the last run: the rollback leads to %s, %v, want run2", got.ID, err)
 	}
 	if newest, ok := without.Newest(); !ok || newest.ID != "run3" || without.Keeps(newest) || !of(secrets, last).Keeps(newest) {
-		t.Errorf("the last run is %s, %v", newest.ID, ok)
+		t.Errorf("the newest run is %s, %v, want run3, which the history does not keep", newest.ID, ok)
 	}
 	// The missing run is not listed. All others are listed, even a failed run.
 	for want, kept := range map[string]history.Kept{
@@ -298,7 +298,7 @@ func TestGap(t *testing.T) {
 			}
 		}
 		if strings.Join(got, ", ") != want {
-			t.Errorf("listed are %v, want %s", got, want)
+			t.Errorf("got list %v, want %s", got, want)
 		}
 	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
@@ -317,15 +317,15 @@ func TestFollow(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	repeated := history.Run{ID: "again", Input: last.Input}
 	if _, again := of(secrets, last).Follow(repeated); !again {
-		t.Error("it states what the last one did, and is another run")
+		t.Error("a repetition of the last run is recorded as another run")
 	}
 	placed, again := of(secrets[:2], last).Follow(repeated)
 	if again || placed.Place.Before != last.Name() || placed.Place.Number != 4 {
-		t.Errorf("the last one is gone: %v, %+v", again, placed.Place)
+		t.Errorf("last run missing from the history: repeated is %v, place is %+v", again, placed.Place)
 	}
 	failed, last := chain(t, "AF")
 	if placed, again := of(failed, last).Follow(history.Run{ID: "again", Input: last.Input}); again || placed.Place.Before.ID != "run0" {
-		t.Errorf("the last one failed: %v, %+v", again, placed.Place)
+		t.Errorf("last run failed: repeated is %v, place is %+v", again, placed.Place)
 	}
 	for _, test := range []struct {
 		last        history.Run
@@ -352,11 +352,11 @@ func TestFormerVersion(t *testing.T) {
 	}
 	former(3, time.Hour)
 	if got, err := of(secrets, last).To(""); err != nil || got.ID != "run2" {
-		t.Errorf("back to %s, %v", got.ID, err)
+		t.Errorf("the rollback leads to %s, %v, want run2", got.ID, err)
 	}
 	former(2, 2*time.Hour)
 	if got, err := of(secrets, last).To(""); err != nil || got.ID != "run3" {
-		t.Errorf("back to %s, %v", got.ID, err)
+		t.Errorf("the rollback leads to %s, %v, want run3", got.ID, err)
 	}
 	next, _ := of(secrets, last).Follow(history.Run{ID: "run4", Input: "sha256:4"})
 	if next.Place.Before.ID != "run2" || next.Place.Number != 4 {
@@ -365,7 +365,7 @@ func TestFormerVersion(t *testing.T) {
 }
 
 // Runs are ordered by their numbers, not by the clocks of their machines.
-func TestClocks(t *testing.T) {
+func TestRunsAreOrderedByNumberNotClock(t *testing.T) {
 	secrets, _ := chain(t, "AAAA")
 	annotated(secrets[3:], "k8sconnect.io/started", begun.Add(-time.Hour).Format(time.RFC3339Nano))
 	var gone []string
@@ -374,11 +374,11 @@ func TestClocks(t *testing.T) {
 	}
 	runs, _ := history.Decode(secrets)
 	if len(gone) != 1 || gone[0] != "run0" || runs[0].ID != "run3" {
-		t.Errorf("%s go, and %s is the newest", gone, runs[0].ID)
+		t.Errorf("%s are deleted and %s is the newest run, want run0 and run3", gone, runs[0].ID)
 	}
 }
 
-func TestTooLargeIsNotSkipped(t *testing.T) {
+func TestRollbackDoesNotSkipTooLargeRun(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
 		secrets, last := chain(t, results)
 		_, err := of(secrets, last).To("")
@@ -426,7 +426,7 @@ func TestLaterVersion(t *testing.T) {
 	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"number":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
 		_, err := history.ReadNote(text)
 		if err == nil {
-			t.Errorf("%s is no note", text)
+			t.Errorf("ReadNote(%s) returned no error", text)
 		}
 		kept := of(secrets[:2], history.Run{})
 		kept.Faults = append(kept.Faults, err)

@@ -89,7 +89,7 @@ func TestEncoded(t *testing.T) {
 					t.Errorf("a Secret of %d bytes, %v", len(text), err)
 				}
 				if u.GetNamespace() != "shop" || u.GetLabels()[history.Label] != set {
-					t.Errorf("it is not found beside the parent: %v", u.Object["metadata"])
+					t.Errorf("wrong namespace or set label: %v", u.Object["metadata"])
 				}
 			}
 			if size > 1_000_000 && len(secrets) < 2 {
@@ -113,7 +113,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d Secrets, %v, %.300v", len(secrets), faults, got)
 	}
 	if _, err := (history.Kept{Runs: got, Faults: faults}).To("01j"); err == nil {
-		t.Error("a rollback to it is possible")
+		t.Error("rollback to a run that is too large succeeded")
 	}
 }
 
@@ -135,13 +135,13 @@ func TestDamaged(t *testing.T) {
 			delete(parts[0].Object, "data")
 			return parts
 		},
-		"it says that it is part 1 of 99": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+		"wrong number of parts": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
 			return annotated(parts, "k8sconnect.io/part", "1/99")
 		},
-		"it does not say when it began": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+		"invalid start time": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
 			return annotated(parts, "k8sconnect.io/started", "yesterday")
 		},
-		"it does not say which run": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+		"no run ID": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
 			return annotated(parts, "k8sconnect.io/run", "")
 		},
 	} {
@@ -175,9 +175,9 @@ func TestWithheld(t *testing.T) {
 		namespace string
 		withheld  bool
 	}{
-		"of the parent's namespace":   {"shop", "shop", false},
-		"of another namespace":        {"shop", "bank", true},
-		"beside a parent of no place": {"", "shop", true},
+		"Secret in the parent's namespace": {"shop", "shop", false},
+		"Secret in another namespace":      {"shop", "bank", true},
+		"parent without a namespace":       {"", "shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			beside := parent
@@ -185,7 +185,7 @@ func TestWithheld(t *testing.T) {
 			before := secret(test.namespace)
 			o := history.ObjectOf(beside, before)
 			if o.Withheld != test.withheld || !cmp.Equal(before.Object, secret(test.namespace).Object) {
-				t.Errorf("withheld %v, and it is %v", o.Withheld, before.Object)
+				t.Errorf("withheld is %v, and the object became %v", o.Withheld, before.Object)
 			}
 			secrets, err := history.Encode(beside, set, history.Run{ID: "01J", Started: begun, Result: history.Applied, Objects: []history.Object{o}})
 			if err != nil {
@@ -193,10 +193,10 @@ func TestWithheld(t *testing.T) {
 			}
 			kept := unpacked(t, secrets[0])
 			if has := strings.Contains(kept, "canary") || strings.Contains(kept, "Y2FuYXJ5"); has == test.withheld {
-				t.Errorf("kept is %s", kept)
+				t.Errorf("unexpected content of the stored history: %s", kept)
 			}
 			if got, _ := history.Decode(secrets); got[0].Objects[0].Withheld != test.withheld {
-				t.Error("that it is withheld is not kept")
+				t.Error("Decode lost the mark that the values are withheld")
 			}
 		})
 	}
@@ -258,7 +258,7 @@ func TestTo(t *testing.T) {
 }
 
 // An unreadable run keeps its place, so that a rollback does not skip it and lead to an older run.
-func TestToUnread(t *testing.T) {
+func TestToWithUnreadableRun(t *testing.T) {
 	for at, want := range []string{"run1", "", "run1"} { // the damaged run, and the target
 		secrets := past(t, "AAA")
 		delete(secrets[at].Object, "data")
@@ -268,13 +268,13 @@ func TestToUnread(t *testing.T) {
 		}
 		got, err := history.Kept{Runs: runs, Faults: faults}.To("")
 		if got.ID != want || (err == nil) != (want != "") {
-			t.Errorf("run%d cannot be read: back to %q, %v, want %q", at, got.ID, err, want)
+			t.Errorf("run%d cannot be read: the rollback leads to %q, %v, want %q", at, got.ID, err, want)
 		}
 		damaged := fmt.Sprint("run", at)
 		_, err = history.Kept{Runs: runs, Faults: faults}.To(damaged)
 		var hinted interface{ Hint() string }
 		if !errors.As(err, &hinted) || !strings.Contains(err.Error(), "cannot be read") || strings.Contains(hinted.Hint(), damaged) || !strings.Contains(hinted.Hint(), runs[0].ID) {
-			t.Errorf("back to run%d itself: %v", at, err)
+			t.Errorf("rollback to the unreadable run%d: got error %v", at, err)
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestExcess(t *testing.T) {
 			got = append(got, u.GetAnnotations()["k8sconnect.io/run"])
 		}
 		if !slices.Equal(got, test.want) {
-			t.Errorf("of %s, keeping %d, %v go, want %v", test.results, test.keep, got, test.want)
+			t.Errorf("history %s, keeping %d: %v are deleted, want %v", test.results, test.keep, got, test.want)
 		}
 	}
 }
@@ -310,7 +310,7 @@ func headsOf(secrets []*unstructured.Unstructured) int {
 
 // A job may always use the same id, or apply twice. Runs with the same id and different input are
 // different runs. A run with the same id and input replaces the earlier one.
-func TestRunsOfOneID(t *testing.T) {
+func TestRunsWithTheSameID(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 22))
 	secrets := map[string]*unstructured.Unstructured{} // the cluster's Secrets by name
 	keep := func(run history.Run) {
@@ -333,17 +333,17 @@ func TestRunsOfOneID(t *testing.T) {
 		t.Fatalf("%d runs, faults %v", len(runs), faults)
 	}
 	if to, err := (history.Kept{Runs: runs}).To(""); err != nil || to.Input != "sha256:aaaaaaaa" {
-		t.Errorf("back to %q, %v", to.Input, err)
+		t.Errorf("the rollback leads to %q, %v, want sha256:aaaaaaaa", to.Input, err)
 	}
 	if to, err := (history.Kept{Runs: runs}).To("deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
-		t.Errorf("back to %q, %v", to.Input, err)
+		t.Errorf("the rollback to deploy.aaaaaa leads to %q, %v", to.Input, err)
 	}
 	var hinted interface{ Hint() string }
 	_, err := history.Kept{Runs: runs}.To("deploy")
 	if !errors.As(err, &hinted) || namesIn(hinted.Hint()) != "name one of them: deploy.bbbbbb, deploy.aaaaaa" {
-		t.Errorf("two runs have that id: %v", err)
+		t.Errorf("rollback to an ID of two runs: got error %v", err)
 	}
 	if excess := history.Excess(all, 1); len(excess) != 0 {
-		t.Errorf("%d Secrets of the two newest runs go", len(excess))
+		t.Errorf("%d Secrets of the two newest runs would be deleted", len(excess))
 	}
 }

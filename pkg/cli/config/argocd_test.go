@@ -141,6 +141,6 @@ func TestConvertNothing(t *testing.T) {
 	}
 	out, err := Convert("apps.yaml", []byte("kind: Application"))
 	if err != nil || out.Rules() != 0 {
-		t.Errorf("without any: %v, %v", out, err)
+		t.Errorf("Application without ignored fields: %v, %v", out, err)
 	}
 }

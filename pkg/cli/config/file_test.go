@@ -108,7 +108,7 @@ func TestParseFaults(t *testing.T) {
 			for _, e := range joined.Unwrap() {
 				var fault *Error
 				if !errors.As(e, &fault) {
-					t.Fatalf("%v has no place", e)
+					t.Fatalf("%v is not an *Error", e)
 				}
 				got = append(got, strings.TrimSuffix(fault.Error()+" | "+fault.Advice, " | "))
 				// The help of a verb does not describe the file's content; a page of the
@@ -128,24 +128,24 @@ func TestParseFaults(t *testing.T) {
 
 // A file that was found, not named, may restrict a run and refuse it. It may not extend the fields
 // that are taken, deleted or read.
-func TestFoundMayNotWiden(t *testing.T) {
+func TestDiscoveredFileMayNotWidenRules(t *testing.T) {
 	for key, text := range map[string]string{
 		"take": "take: [{path: .spec}]", "adoptFrom": "adoptFrom: [helm]", "recreate": "recreate: [job]", "fieldManager": "fieldManager: argocd-controller",
 		"readiness": "readiness: ../../.ssh/id_rsa", "an absolute readiness": "readiness: /etc/passwd",
 		"take, in a section": "contexts: {'*': {take: [{path: .spec}]}}",
 	} {
 		if _, err := Parse("f", []byte(text), "c", true); err != nil {
-			t.Errorf("%s, named: %v", key, err)
+			t.Errorf("%s in a named file: %v", key, err)
 		}
 		s, err := Parse("f", []byte(text), "c", false)
 		if err == nil || !strings.Contains(err.Error(), "found next to the input") {
-			t.Errorf("%s, found: %v", key, err)
+			t.Errorf("%s in a discovered file: %v", key, err)
 		}
 		if diff := cmp.Diff(told(&Settings{Contexts: s.Contexts}), told(s)); diff != "" {
-			t.Errorf("%s, found: %s", key, diff)
+			t.Errorf("%s in a discovered file: %s", key, diff)
 		}
 	}
 	if _, err := Parse("f", []byte("yield: [{path: .spec}]\nreadiness: sub/r.yaml\ntimeoutFor: {job: 1m}\nexpect: {context: a}"), "c", false); err != nil {
-		t.Errorf("what only holds back: %v", err)
+		t.Errorf("settings that only restrict a run: %v", err)
 	}
 }

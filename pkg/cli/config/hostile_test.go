@@ -12,7 +12,7 @@ import (
 )
 
 // A file has the same meaning however an editor has written it, and its faults have the same place.
-func TestSpellings(t *testing.T) {
+func TestEncodings(t *testing.T) {
 	const text = "yield:\n- {manager: a}\n- manager: b\n  path: .spec\n"
 	const slip = "yield:\n- {manager: a}\n- manager: b\n  paht: .spec\n"
 	wide := func(text string) string {
@@ -23,13 +23,13 @@ func TestSpellings(t *testing.T) {
 		return b.String()
 	}
 	spellings := map[string]func(string) string{
-		"CRLF":           func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") },
-		"a BOM":          func(text string) string { return "\ufeff" + text },
-		"a BOM and CRLF": func(text string) string { return "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n") },
-		"no last line":   func(text string) string { return strings.TrimSuffix(text, "\n") },
-		"a mark before":  func(text string) string { return "--- # rules\n" + text },
-		"UTF-16":         wide,
-		"an anchor":      func(text string) string { return strings.Replace(text, "{manager: a}", "&one {manager: a}", 1) },
+		"CRLF":              func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") },
+		"a BOM":             func(text string) string { return "\ufeff" + text },
+		"a BOM and CRLF":    func(text string) string { return "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n") },
+		"no final newline":  func(text string) string { return strings.TrimSuffix(text, "\n") },
+		"a document marker": func(text string) string { return "--- # rules\n" + text },
+		"UTF-16":            wide,
+		"an anchor":         func(text string) string { return strings.Replace(text, "{manager: a}", "&one {manager: a}", 1) },
 	}
 	want, err := Parse("f", []byte(text), "c", false)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		at := "f:4:3: "
-		if name == "a mark before" {
+		if name == "a document marker" {
 			at = "f:5:3: "
 		}
 		if _, err := Parse("f", []byte(spell(slip)), "c", false); err == nil || !strings.Contains(err.Error(), at+"unknown key \"paht\"") {

@@ -9,7 +9,7 @@ import (
 )
 
 // The converted rules yield the fields that Argo CD ignores, and not the siblings of these fields.
-// The lists were written for this test; TestIgnoreListsOfOthers has lists from public repositories.
+// The lists were written for this test; TestIgnoreListsOfPublicRepositories has lists from public repositories.
 func TestImportedRules(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for name, tt := range map[string]struct {
@@ -41,7 +41,7 @@ func TestImportedRules(t *testing.T) {
 			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}},
 			[]string{".imagePullSecrets"},
 		},
-		"how applications sync": {
+		"sync policy of Applications": {
 			"[{group: argoproj.io, kind: Application, jsonPointers: [/spec/syncPolicy/automated, /metadata/finalizers]}]",
 			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, finalizers: [f]}\nspec: {project: p, syncPolicy: {automated: {prune: true, selfHeal: true}}}",
 			map[string][]string{"argocd-server": {`.metadata.finalizers[="f"]`, ".spec.syncPolicy.automated.prune", ".spec.project"}},
@@ -65,7 +65,7 @@ func TestImportedRules(t *testing.T) {
 			map[string][]string{"x": {`.spec.template.spec.initContainers[name="injected"].image`, `.spec.template.spec.initContainers[name="mine"].image`}},
 			[]string{`.spec.template.spec.initContainers[name="injected"].image`},
 		},
-		"all of a manager": {
+		"all fields of a manager": {
 			`[{group: "*", kind: "*", managedFieldsManagers: [kube-controller-manager]}]`,
 			deployment + "spec: {replicas: 1, paused: true}",
 			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}},

@@ -21,7 +21,7 @@ import (
 // Two findings are missing, because no rule can express them: a regular expression over the keys of
 // list items (Kyverno's autogen rules), and an object that is created and never applied again
 // (kustomize.toolkit.fluxcd.io/ssa: IfNotPresent), for which there is no field to name.
-func TestIgnoreListsOfOthers(t *testing.T) {
+func TestIgnoreListsOfPublicRepositories(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for from, tt := range map[string]struct {
 		rules, object string

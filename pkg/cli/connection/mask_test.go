@@ -47,17 +47,17 @@ func TestAnswersAboutSecrets(t *testing.T) {
 		warning     string
 		want        string
 	}{
-		"masked":              {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{200, liveSecret}, "", "pin *** is no ***"},
-		"of a deletion":       {http.MethodDelete, answer{403, statusBody(403, quotingBoth)}, answer{200, liveSecret}, "", "pin *** is no ***"},
-		"no Status":           {http.MethodPatch, answer{502, quotingBoth}, answer{200, liveSecret}, "", "pin *** is no ***"},
-		"a warning":           {http.MethodPatch, answer{200, liveSecret}, answer{200, liveSecret}, quotingBoth, "pin *** is no ***"},
-		"of one not there":    {http.MethodPatch, answer{422, statusBody(422, "no such thing")}, answer{404, statusBody(404, "not found")}, "", "no such thing"},
-		"may not be read":     {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, "", withheld},
-		"may not be written":  {http.MethodPatch, answer{403, statusBody(403, fmt.Sprintf(forbidden, "patch"))}, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, "", fmt.Sprintf(forbidden, "patch")},
-		"reading goes wrong":  {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{500, statusBody(500, quotingBoth)}, "", withheld},
-		"a read that failed":  {http.MethodGet, answer{500, statusBody(500, quotingBoth)}, answer{}, "", withheld},
-		"a read not allowed":  {http.MethodGet, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, answer{}, "", fmt.Sprintf(forbidden, "get")},
-		"a warning to a read": {http.MethodGet, answer{200, liveSecret}, answer{}, "deprecated", withheld},
+		"masked":                            {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{200, liveSecret}, "", "pin *** is no ***"},
+		"answer to a deletion":              {http.MethodDelete, answer{403, statusBody(403, quotingBoth)}, answer{200, liveSecret}, "", "pin *** is no ***"},
+		"answer that is not a Status":       {http.MethodPatch, answer{502, quotingBoth}, answer{200, liveSecret}, "", "pin *** is no ***"},
+		"a warning":                         {http.MethodPatch, answer{200, liveSecret}, answer{200, liveSecret}, quotingBoth, "pin *** is no ***"},
+		"Secret that does not exist":        {http.MethodPatch, answer{422, statusBody(422, "no such thing")}, answer{404, statusBody(404, "not found")}, "", "no such thing"},
+		"no permission to read the Secret":  {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, "", withheld},
+		"no permission to write the Secret": {http.MethodPatch, answer{403, statusBody(403, fmt.Sprintf(forbidden, "patch"))}, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, "", fmt.Sprintf(forbidden, "patch")},
+		"reading the values fails":          {http.MethodPatch, answer{422, statusBody(422, quotingBoth)}, answer{500, statusBody(500, quotingBoth)}, "", withheld},
+		"a read that failed":                {http.MethodGet, answer{500, statusBody(500, quotingBoth)}, answer{}, "", withheld},
+		"a forbidden read":                  {http.MethodGet, answer{403, statusBody(403, fmt.Sprintf(forbidden, "get"))}, answer{}, "", fmt.Sprintf(forbidden, "get")},
+		"a warning on a read":               {http.MethodGet, answer{200, liveSecret}, answer{}, "deprecated", withheld},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAnswersAboutSecrets(t *testing.T) {
 				if !first {
 					a = tt.read
 					if r.Method != http.MethodGet || r.URL.RawQuery != "" || r.Header.Get("Authorization") != "x" {
-						t.Errorf("looks by %s %s", r.Method, r.URL)
+						t.Errorf("the Secret's values were read with %s %s", r.Method, r.URL)
 					}
 				} else if tt.warning != "" {
 					w.Header().Add("Warning", fmt.Sprintf("299 - %q", tt.warning))
@@ -106,7 +106,7 @@ func TestAnswersAboutSecrets(t *testing.T) {
 }
 
 // The vault knows a value before the reader has the whole object.
-func TestSecretsAreLearntInTime(t *testing.T) {
+func TestVaultLearnsValuesBeforeReader(t *testing.T) {
 	const value = "very-long-secret"
 	for name, tt := range map[string]struct{ path, body string }{
 		"an object": {secretsPath, liveSecret},
@@ -155,7 +155,7 @@ func TestSecretsAreLearntInTime(t *testing.T) {
 // Edge case 86: paths of Secrets are recognised for any address of the server, for example a
 // gateway's address with a path that itself contains /api/. The requests come from the client and
 // not from this test.
-func TestWhatIsAboutSecrets(t *testing.T) {
+func TestIsAboutSecrets(t *testing.T) {
 	paths := map[string]bool{
 		secretsPath: true, "/api/v1/secrets": true, "/api/v1/watch/secrets": true, "/api/v1/watch/namespaces/x/secrets": true,
 		"/api/v1/namespaces/secrets": false, "/api/v1/namespaces/secrets/configmaps/a": false, "/apis/example.com/v1/secrets": false,
@@ -187,7 +187,7 @@ func TestWhatIsAboutSecrets(t *testing.T) {
 			}
 			_ = client.Get().AbsPath(path).MaxRetries(0).Do(t.Context())
 			if got := isAboutSecrets(base, asked); got != want || asked == "" {
-				t.Fatalf("%s at %s, which is %s: %v", path, host, asked, got)
+				t.Fatalf("path %s at host %s, requested as %s: got %v", path, host, asked, got)
 			}
 		}
 	}

@@ -19,17 +19,17 @@ func TestRunID(t *testing.T) {
 		want  string // the run; empty for a fresh one
 		fault string
 	}{
-		"none":             {},
-		"flag":             {args: []string{"--run-id=job-42"}, want: "job-42"},
-		"environment":      {env: "job_42.1", want: "job_42.1"},
-		"both":             {args: []string{"--run-id=mine"}, env: "theirs", want: "mine"},
-		"longest":          {args: []string{"--run-id=" + long}, want: long},
-		"empty":            {args: []string{"--run-id="}, fault: "--run-id is empty"},
-		"too long":         {args: []string{"--run-id=" + long + "a"}, fault: "at most 63"},
-		"two lines":        {args: []string{"--run-id=a\nb"}, fault: "at most 63"},
-		"not a letter":     {env: "-x", fault: "KUBECTL_K8SCONNECT_RUN_ID="},
-		"spaces":           {env: "job 42", fault: "KUBECTL_K8SCONNECT_RUN_ID="},
-		"empty in scripts": {env: ""},
+		"none":                       {},
+		"flag":                       {args: []string{"--run-id=job-42"}, want: "job-42"},
+		"environment":                {env: "job_42.1", want: "job_42.1"},
+		"both":                       {args: []string{"--run-id=mine"}, env: "theirs", want: "mine"},
+		"longest":                    {args: []string{"--run-id=" + long}, want: long},
+		"empty":                      {args: []string{"--run-id="}, fault: "--run-id is empty"},
+		"too long":                   {args: []string{"--run-id=" + long + "a"}, fault: "at most 63"},
+		"two lines":                  {args: []string{"--run-id=a\nb"}, fault: "at most 63"},
+		"leading hyphen":             {env: "-x", fault: "KUBECTL_K8SCONNECT_RUN_ID="},
+		"spaces":                     {env: "job 42", fault: "KUBECTL_K8SCONNECT_RUN_ID="},
+		"empty environment variable": {env: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECTL_K8SCONNECT_RUN_ID", test.env)

@@ -62,8 +62,8 @@ func TestRead(t *testing.T) {
 		"a Kustomization of another cluster":        {of: "ks/a/b", object: "{spec: {kubeConfig: {secretRef: {name: x}}}}", fault: "another cluster (spec.kubeConfig)"},
 		"a Kustomization with a broken entry":       {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_web_apps_Deployment, v: v1}, {id: web, v: v1}]}}}", fault: `entry 2 of its inventory: "web"`},
 		"a Kustomization with no version":           {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_web_apps_Deployment}]}}}", fault: "entry 1"},
-		"a Kustomization with a name too many":      {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_we_b_apps_Deployment, v: v1}]}}}", fault: "entry 1"},
-		"a Kustomization of no shape that is known": {of: "ks/a/b", object: "{status: {inventory: {entries: all}}}", fault: "ks:"},
+		"a Kustomization with an extra name part":   {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_we_b_apps_Deployment, v: v1}]}}}", fault: "entry 1"},
+		"a Kustomization with an unknown structure": {of: "ks/a/b", object: "{status: {inventory: {entries: all}}}", fault: "ks:"},
 		"a HelmRelease": {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, status: {storageNamespace: s, history: [{name: short-1a2b, version: 7}, {name: old, version: 6}]}}",
 			want: []string{"release s/short-1a2b"},
@@ -72,19 +72,19 @@ func TestRead(t *testing.T) {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, status: {history: [{name: old, version: 6}, {name: new, version: 10}, {name: mid, version: 9}]}}",
 			want: []string{"release a/new"},
 		},
-		"a HelmRelease as its types document it": {
+		"a HelmRelease with all documented fields": {
 			of: "hr/a/b", object: `{metadata: {name: b, namespace: a}, spec: {interval: 1h, releaseName: other, storageNamespace: elsewhere}, status: {
 				conditions: [{type: Ready, status: "True"}], observedGeneration: 2, storageNamespace: s, lastAttemptedGeneration: 2, helmChart: s/a-b,
 				history: [{apiVersion: v2, digest: "sha256:1", name: web, namespace: t, version: 3, status: deployed, chartName: web, chartVersion: 1.0.0, appVersion: 1.0.0,
 				configDigest: "sha256:2", firstDeployed: "2026-01-01T00:00:00Z", lastDeployed: "2026-01-02T00:00:00Z", testHooks: {}, ociDigest: "sha256:3"}]}}`,
 			want: []string{"release s/web"},
 		},
-		"a Kustomization as its types document it": {
+		"a Kustomization with all documented fields": {
 			of: "ks/a/b", object: `{spec: {interval: 10m, prune: true, path: ./apps}, status: {observedGeneration: 1, lastAppliedRevision: main@sha1:1,
 				inventory: {entries: [{id: shop_web_apps_Deployment, v: v1}]}}}`,
 			want: []string{"apps/v1 Deployment shop/web"},
 		},
-		"an Application as its types document it": {
+		"an Application with all documented fields": {
 			of: "app/a/b", object: `{spec: {project: p, destination: {server: "https://kubernetes.default.svc", namespace: shop}}, status: {
 				sync: {status: OutOfSync}, health: {status: Healthy}, resources: [
 				{group: apps, version: v1, kind: Deployment, namespace: shop, name: web, status: OutOfSync, health: {status: Healthy}, syncWave: 1},
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 		"a HelmRelease before its first release": {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, spec: {targetNamespace: t}}", want: []string{"release a/t-b"},
 		},
-		"a HelmRelease with a name of its own": {
+		"a HelmRelease with releaseName": {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, spec: {targetNamespace: t, storageNamespace: s, releaseName: r}}", want: []string{"release s/r"},
 		},
 		"a HelmRelease of another cluster": {of: "hr/a/b", object: "{spec: {kubeConfig: {}}}", fault: "another cluster"},
@@ -106,7 +106,7 @@ func TestRead(t *testing.T) {
 				{group: batch, version: v1, kind: Job, namespace: shop, name: migrate, hook: true}]}}`,
 			want: []string{"apps/v1 Deployment shop/web", "v1 Namespace /shop"},
 		},
-		"an Application by the cluster's name": {
+		"an Application with the name of this cluster": {
 			of: "app/a/b", object: "{spec: {destination: {name: in-cluster}}, status: {resources: [{version: v1, kind: Namespace, name: shop}]}}", want: []string{"v1 Namespace /shop"},
 		},
 		"an Application of another cluster": {of: "app/a/b", object: "{spec: {destination: {server: 'https://edge.example'}}}", fault: "another cluster (spec.destination.server: https://edge.example)"},

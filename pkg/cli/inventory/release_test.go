@@ -47,7 +47,7 @@ func TestNewest(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if inventory.Newest(nil) != nil {
-		t.Error("there is none")
+		t.Error("Newest(nil) returned a Secret")
 	}
 }
 
@@ -108,27 +108,27 @@ func TestCaution(t *testing.T) {
 func TestDecodeBroken(t *testing.T) {
 	whole := packed(t, `{"name": "web"}`)
 	for name, data := range map[string]string{
-		"no base64":             "%",
-		"half of it":            base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("\x1f\x8bhunter2")))),
-		"no JSON":               twice("hunter2"),
-		"one layer":             base64.StdEncoding.EncodeToString([]byte("hunter2 is no base64")),
-		"cut off":               whole[:len(whole)/2/4*4],
-		"a gzip bomb":           packed(t, strings.Repeat(" ", 65<<20)),
-		"nothing in it":         "",
-		"cut off at the end":    twice(unzipped(t, whole)[:20]),
-		"a byte that is wrong":  base64.StdEncoding.EncodeToString([]byte(flipped(t, whole))),
-		"JSON of another sort":  packed(t, `["hunter2"]`),
-		"null":                  packed(t, "null"),
-		"no manifest":           packed(t, `{"name": "web", "namespace": "shop", "manifest": " "}`),
-		"no namespace":          packed(t, `{"name": "web", "manifest": "kind: hunter2"}`),
-		"a manifest of numbers": packed(t, `{"name": "web", "namespace": "shop", "manifest": 1}`),
+		"no base64":                   "%",
+		"broken gzip data":            base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("\x1f\x8bhunter2")))),
+		"no JSON":                     twice("hunter2"),
+		"encoded only once":           base64.StdEncoding.EncodeToString([]byte("hunter2 is no base64")),
+		"cut off":                     whole[:len(whole)/2/4*4],
+		"a gzip bomb":                 packed(t, strings.Repeat(" ", 65<<20)),
+		"nothing in it":               "",
+		"cut off at the end":          twice(unzipped(t, whole)[:20]),
+		"a byte that is wrong":        base64.StdEncoding.EncodeToString([]byte(flipped(t, whole))),
+		"a JSON list":                 packed(t, `["hunter2"]`),
+		"null":                        packed(t, "null"),
+		"no manifest":                 packed(t, `{"name": "web", "namespace": "shop", "manifest": " "}`),
+		"no namespace":                packed(t, `{"name": "web", "manifest": "kind: hunter2"}`),
+		"a manifest that is a number": packed(t, `{"name": "web", "namespace": "shop", "manifest": 1}`),
 	} {
 		if got, err := inventory.Decode(secret("1", inventory.SecretType, data)); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	if _, err := inventory.Decode(&unstructured.Unstructured{Object: map[string]any{}}); err == nil {
-		t.Error("there is no release in it")
+		t.Error("Decode of an object without a release returned no error")
 	}
 	// The error names the Secret and an alternative.
 	broken := secret("3", inventory.SecretType, "")

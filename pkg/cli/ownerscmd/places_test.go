@@ -44,7 +44,7 @@ func TestWorthCounting(t *testing.T) {
 
 // A kind that is deleted while the whole cluster is counted has no objects. It is an error if the
 // user named the kind.
-func TestGoneWhileCounted(t *testing.T) {
+func TestKindDeletedWhileCounted(t *testing.T) {
 	gone := &client.NoKindError{GVK: schema.GroupVersionKind{Group: "shop.example", Version: "v1", Kind: "Box"}}
 	because := &client.NoKindError{GVK: gone.GVK, Err: errors.New("its API server does not answer")}
 	found := worthCounting([]object.Kind{{GVK: gone.GVK, Namespaced: true}}, object.Selection{})[0]
@@ -53,11 +53,11 @@ func TestGoneWhileCounted(t *testing.T) {
 		err   error
 		want  bool
 	}{
-		"gone":            {found, gone, true},
-		"named, and gone": {place{kind: found.kind}, gone, false},
-		"not answered":    {found, because, false},
-		"not stored":      {found, &client.NoKindError{GVK: gone.GVK, Unkept: true}, false},
-		"unavailable":     {found, apierrors.NewServiceUnavailable("later"), false},
+		"gone":                        {found, gone, true},
+		"gone, but named by the user": {place{kind: found.kind}, gone, false},
+		"not answered":                {found, because, false},
+		"not stored":                  {found, &client.NoKindError{GVK: gone.GVK, Unkept: true}, false},
+		"unavailable":                 {found, apierrors.NewServiceUnavailable("later"), false},
 	} {
 		if got := tt.place.hasGone(tt.err); got != tt.want {
 			t.Errorf("%s: %v", name, got)

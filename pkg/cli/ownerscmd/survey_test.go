@@ -46,7 +46,7 @@ func TestUnreadError(t *testing.T) {
 			unread: append(many, pod), hint: "the verb list",
 			want: "could not be read: 45 kinds (Forbidden): kind0, kind1, kind2, kind3, kind4 and 40 more; pod/b -n a (gone)",
 		},
-		"no answer of a server": {
+		"no answer from a server": {
 			unread: []event.Unread{pod, {Ref: pod.Ref, Err: fmt.Errorf("b: %w", transport.NoAnswer(transport.Wrong("it is null, not a list")))}},
 			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but does not answer this request: unexpected answer: it is null, not a list)",
 			hint:   "a proxy",
@@ -68,7 +68,7 @@ func TestUnreadError(t *testing.T) {
 	}
 }
 
-func TestUnexpectedInALine(t *testing.T) {
+func TestUnexpectedManagersInOneLine(t *testing.T) {
 	held := func(managers ...string) (all []event.ObjectHolding) {
 		for _, m := range managers {
 			all = append(all, event.ObjectHolding{Manager: m, Ref: object.Ref{Name: m}})

@@ -101,7 +101,7 @@ func TestDialogue(t *testing.T) {
 				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas",
 			},
 		},
-		"all of a manager, and not what it shares with another": {
+		"all of a manager, except what it shares with another": {
 			typed: []string{"take all", "l"},
 			want:  [][]apply.Decision{{take, leave}, {take, take}},
 			flags: []string{
@@ -109,7 +109,7 @@ func TestDialogue(t *testing.T) {
 				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`,
 			},
 		},
-		"from the middle on": {
+		"leave all after single answers": {
 			typed: []string{"t", "t", "la"},
 			want:  [][]apply.Decision{{take, take}, {leave, leave}},
 			flags: []string{
@@ -121,12 +121,12 @@ func TestDialogue(t *testing.T) {
 			want:  [][]apply.Decision{{take, undecided}, {undecided, undecided}},
 			flags: []string{"--take=deployment.apps/web:.spec.replicas"},
 		},
-		"the end of what is typed": {asked: 1, want: [][]apply.Decision{{undecided, undecided}, {undecided, undecided}}},
-		"what is no answer decides nothing": {
+		"end of input": {asked: 1, want: [][]apply.Decision{{undecided, undecided}, {undecided, undecided}}},
+		"invalid answers decide nothing": {
 			typed: []string{"", "x", "yes", "all", "T", "takeall", "?", "show", "q"},
 			want:  [][]apply.Decision{{undecided, undecided}, {undecided, undecided}},
 		},
-		"all of several managers, and of each of them": {
+		"leave all of several managers": {
 			typed: []string{"t", "la"},
 			want:  [][]apply.Decision{{take, leave}, {leave, leave}},
 			flags: []string{
@@ -152,7 +152,7 @@ func TestDialogue(t *testing.T) {
 }
 
 // The printed flags, when parsed, select exactly the objects and paths that the user answered.
-func TestFlagsMeanTheAnswers(t *testing.T) {
+func TestFlagsMatchAnswers(t *testing.T) {
 	u := &user{lines: []string{"t", "l", "l", "t"}}
 	d := u.dialogue()
 	d.Decide(contested(t))
@@ -187,18 +187,18 @@ func TestFlagsMeanTheAnswers(t *testing.T) {
 
 // If an object changed after the answer, the question is asked again, and the prompt says why. The
 // last answer counts.
-func TestAskedAgain(t *testing.T) {
+func TestPromptAsksAgainAboutChangedObject(t *testing.T) {
 	u := &user{lines: []string{"t", "l"}}
 	d := u.dialogue()
 	one := []apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{conflict(t, ".spec.replicas", int64(5), "edit")}}}
 	d.Decide(one)
 	if strings.Contains(u.screen.String(), "changed") {
-		t.Errorf("the first time:\n%s", &u.screen)
+		t.Errorf("the first question mentions a change:\n%s", &u.screen)
 	}
 	one[0].Conflicts[0].Live = int64(6)
 	d.Decide(one)
 	if !strings.Contains(u.screen.String(), "which has changed since your answer") {
-		t.Errorf("the second time:\n%s", &u.screen)
+		t.Errorf("the second question does not mention the change:\n%s", &u.screen)
 	}
 	if diff := cmp.Diff([]string{"--yield=deployment.apps/web:.spec.replicas"}, d.Flags(object.Ref.Resource)); diff != "" {
 		t.Error(diff)
@@ -232,10 +232,10 @@ func TestSharedByManagers(t *testing.T) {
 		asked int
 		want  apply.Decision
 	}{
-		"taken of both":              {"ta", "ta", 2, take},
-		"left to both":               {"la", "la", 2, leave},
-		"taken of one, left to one":  {"ta", "la", 3, undecided},
-		"taken of one, one was once": {"ta", "t", 3, undecided},
+		"taken from both":                             {"ta", "ta", 2, take},
+		"left to both":                                {"la", "la", 2, leave},
+		"taken from one, left to the other":           {"ta", "la", 3, undecided},
+		"taken from one, single answer for the other": {"ta", "t", 3, undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &user{lines: []string{tt.first, tt.second, "q"}}
@@ -261,7 +261,7 @@ func TestSharedByManagers(t *testing.T) {
 
 // A path that the server would refuse cannot be taken, not even by an answer for all fields of its
 // manager.
-func TestRefusedCannotBeTaken(t *testing.T) {
+func TestRefusedPathsCannotBeTaken(t *testing.T) {
 	u := &user{lines: []string{"t", "ta", "l", "ta", "l"}}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", field.ErrorList{field.Forbidden(field.NewPath("spec", "replicas"), "no")})
 	all := contested(t)
@@ -280,7 +280,7 @@ func TestRefusedCannotBeTaken(t *testing.T) {
 
 // If no yield rule can name a path, the prompt does not offer to leave it, or all fields of its
 // manager. If the path cannot be taken either, only show and quit are offered.
-func TestUnleavableCannotBeLeft(t *testing.T) {
+func TestUnleavablePathsCannotBeLeft(t *testing.T) {
 	all := contested(t)
 	replicas, paused := all[1].Conflicts[0], all[1].Conflicts[1]
 	u := &user{lines: []string{"la", "l", "la", "?", "s", "t"}}
@@ -293,7 +293,7 @@ func TestUnleavableCannotBeLeft(t *testing.T) {
 	}
 	_, second, _ := strings.Cut(u.screen.String(), "conflict 2 of 2")
 	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (a path at another API version cannot be left;") || strings.Contains(second, "leave") {
-		t.Errorf("the second question:\n%s", second)
+		t.Errorf("unexpected second question:\n%s", second)
 	}
 	u = &user{lines: []string{"t", "l", "ta", "la", "q"}}
 	one[1].Refusal = apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "api", field.ErrorList{field.Forbidden(field.NewPath("spec", "paused"), "no")})
@@ -304,7 +304,7 @@ func TestUnleavableCannotBeLeft(t *testing.T) {
 
 // A question fits the terminal, except for paths, which users copy. The answer show prints
 // everything in full.
-func TestShowLeavesNothingOut(t *testing.T) {
+func TestShowPrintsEverythingInFull(t *testing.T) {
 	long := strings.Repeat("long ", 60) + "\nsecond line \x1b[2J"
 	c := conflict(t, ".data.text", long, "edit")
 	c.Yours = map[string]any{"list": []any{"a", int64(1)}}
@@ -327,7 +327,7 @@ func TestShowLeavesNothingOut(t *testing.T) {
 		}
 	}
 	if strings.Contains(u.screen.String(), "\x1b") {
-		t.Error("a terminal would obey a value")
+		t.Error("a value reached the terminal with an escape sequence")
 	}
 }
 
@@ -340,7 +340,7 @@ func TestIsInCI(t *testing.T) {
 }
 
 // If the refusal of an object names no path, its paths can be taken.
-func TestOtherRefusals(t *testing.T) {
+func TestRefusalWithoutPath(t *testing.T) {
 	all := contested(t)[:1]
 	all[0].Refusal = errors.New("the server is tired")
 	u := &user{lines: []string{"t", "t"}}

@@ -69,7 +69,7 @@ func (l *ledger) NoteNow(_ context.Context, run history.Run) error {
 // If the Secrets of a run cannot be written, the run is noted in the Lease before its first write,
 // because it could be killed and nothing else records it. It is noted again when it ends. Each note
 // refers to the previous run, as far as earlier notes could be read.
-func TestRunThatIsNotKept(t *testing.T) {
+func TestUnstoredRunIsNotedInLease(t *testing.T) {
 	last := history.Run{ID: "last", Input: "sha256:1", Result: history.Applied, Place: history.Place{Number: 7, Known: true}}
 	for name, test := range map[string]struct {
 		keep   int
@@ -79,12 +79,12 @@ func TestRunThatIsNotKept(t *testing.T) {
 		before string
 		known  bool
 	}{
-		"--history=0":               {0, full{}, ledger{last: last, sure: true}, "", "last", true},
-		"the note may be old":       {0, full{}, ledger{last: last}, "", "", false},
-		"the note cannot be read":   {0, full{}, ledger{sure: true, err: errQuota}, "", "", false},
-		"a quota":                   {10, full{}, ledger{last: last}, "this run cannot be rolled back to", "last", true},
-		"no right to list":          {10, full{unlisted: errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
-		"no right to list, and old": {10, full{unlisted: errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
+		"--history=0":             {0, full{}, ledger{last: last, sure: true}, "", "last", true},
+		"the note may be old":     {0, full{}, ledger{last: last}, "", "", false},
+		"the note cannot be read": {0, full{}, ledger{sure: true, err: errQuota}, "", "", false},
+		"a quota":                 {10, full{}, ledger{last: last}, "this run cannot be rolled back to", "last", true},
+		"no right to list":        {10, full{unlisted: errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
+		"no right to list, and the note may be old": {10, full{unlisted: errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := ""
@@ -101,7 +101,7 @@ func TestRunThatIsNotKept(t *testing.T) {
 				t.Errorf("%+v", run)
 			}
 			if !strings.Contains(said, test.warns) || (said == "") != (test.warns == "") {
-				t.Errorf("it says %q", said)
+				t.Errorf("got warning %q", said)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func (w *world) step() error {
 		kinds := "," + notes["applyset.kubernetes.io/contains-group-kinds"] + ","
 		spaces := ",home," + notes["applyset.kubernetes.io/additional-namespaces"] + ","
 		if owner == "us" && (!strings.Contains(kinds, ","+key.Kind+",") || !strings.Contains(spaces, ","+key.Namespace+",")) {
-			w.t.Fatalf("%v is a member outside of what the parent promises: kinds %s namespaces %s", key, kinds, spaces)
+			w.t.Fatalf("%v is a member, but the parent does not promise it: kinds %s namespaces %s", key, kinds, spaces)
 		}
 	}
 	return nil
@@ -242,7 +242,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 				want[key] = "us"
 			}
 			if fmt.Sprint(want) != fmt.Sprint(w.members) {
-				t.Fatalf("after %v there are %v", input, w.members)
+				t.Fatalf("after a run with %v, the members are %v", input, w.members)
 			}
 			if promised := w.parent.GetAnnotations()[applyset.KindsAnnotation]; len(input) == 0 && promised != "" {
 				t.Fatalf("an empty set promises %s", promised)
@@ -253,7 +253,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 
 // At any moment of a run, a tool without our lock, such as kubectl, may add a kind to the promise
 // and a member of that kind. No write of the run removes this kind from the promise.
-func TestPromisedByOthersMeanwhile(t *testing.T) {
+func TestKindAddedByAnotherToolStaysPromised(t *testing.T) {
 	for at := 1; ; at++ {
 		w := &world{members: map[object.Key]string{}, t: t}
 		start := []object.Key{{Kind: "A", Namespace: "home", Name: "a"}, {Kind: "B", Namespace: "x", Name: "b"}, {Kind: "C", Namespace: "y", Name: "c"}}
@@ -274,7 +274,7 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(w.members) != 1 {
-			t.Errorf("joined at %d: after the next run there are %v", at, w.members)
+			t.Errorf("joined at %d: after the next run, the members are %v", at, w.members)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestParentDeletedMeanwhile(t *testing.T) {
 			return
 		}
 		if told := strings.Contains(strings.Join(w.said, ""), "was deleted during this run"); w.parent == nil && err == nil && !told {
-			t.Errorf("deleted at %d of %d: the run ends well, and says %q", at, w.calls, w.said)
+			t.Errorf("deleted at %d of %d: the run succeeds and does not warn of the deletion: %q", at, w.calls, w.said)
 		}
 		w.calls, w.goneAt = 0, afterwards
 		if err := w.run(start); err != nil {

@@ -162,7 +162,7 @@ func mayWrite(t *testing.T, l *Lock) error {
 
 // A run may write while it holds the lock. The Lease is renewed for the whole time, and not more
 // often than necessary.
-func TestHeld(t *testing.T) {
+func TestLockIsRenewedWhileHeld(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		if err := mayWrite(t, NewLock("a", "run")); !errors.Is(err, errNotHeld) {
 			t.Errorf("before: %v", err)
@@ -238,7 +238,7 @@ func TestOutage(t *testing.T) {
 		s.change(func() { s.away = true })
 		time.Sleep(40 * time.Second)
 		if err := mayWrite(t, l); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the Lease has run out: %v", err)
+			t.Errorf("write with an expired Lease: got %v, want the deadline to be exceeded", err)
 		}
 		time.AfterFunc(10*time.Second, func() { s.change(func() { s.away = false }) })
 		began := time.Now()
@@ -252,10 +252,10 @@ func TestOutage(t *testing.T) {
 			err = l.Begin(t.Context())
 		}
 		if !errors.As(err, new(*LostError)) || !errors.Is(err, errAway) || !errors.Is(context.Cause(held), err) {
-			t.Errorf("%v, and the run ends with %v", err, context.Cause(held))
+			t.Errorf("got error %v, and the run ended with %v", err, context.Cause(held))
 		}
 		if err := l.Release(t.Context()); err != nil {
-			t.Errorf("releases what it does not hold: %v", err)
+			t.Errorf("releasing a lost lock: %v", err)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func TestLostAnswers(t *testing.T) {
 }
 
 // The run ends if its Lease is deleted or taken.
-func TestTakenAway(t *testing.T) {
+func TestRunEndsWhenLockIsLost(t *testing.T) {
 	for name, test := range map[string]struct {
 		take func(*server)
 		says string
@@ -300,7 +300,7 @@ func TestTakenAway(t *testing.T) {
 				<-held.Done()
 				lost := context.Cause(held)
 				if !errors.As(lost, new(*LostError)) || !strings.HasSuffix(lost.Error(), "shop: the lock of the set was lost: "+test.says) {
-					t.Errorf("it ends with %v", lost)
+					t.Errorf("the run ended with %v, want a lost lock", lost)
 				}
 				if err := mayWrite(t, l); !errors.Is(err, lost) {
 					t.Errorf("a write: %v", err)
@@ -355,7 +355,7 @@ func TestWritesOnlyByTheHolder(t *testing.T) {
 			}
 			runs.Wait()
 			if wrote < 100 {
-				t.Errorf("only %d writes: the test proves little", wrote)
+				t.Errorf("only %d writes, want at least 100", wrote)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 // Messages about a deleted member use the words of the verb delete, except that it is "pruned". An
 // apply counts each such member.
-func TestOneWordForADeletion(t *testing.T) {
+func TestPrunedMembersUseActionsOfDelete(t *testing.T) {
 	for _, action := range output.DeleteActions() {
 		applied, reported := prunedOf(event.Deleted{Action: action})
 		want := action
@@ -25,7 +25,7 @@ func TestOneWordForADeletion(t *testing.T) {
 		case !reported, applied.Action != want:
 			t.Errorf("%s is reported (%t) as %s, want %s", action, reported, applied.Action, want)
 		case !slices.Contains(output.ApplyActions(), want):
-			t.Errorf("an apply does not count %s", want)
+			t.Errorf("ApplyActions() does not contain %s", want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server is the part of the API client that sets need.
+// Server is the part of the API client that this package needs.
 type Server interface {
 	object.Applier
 	object.Deleter

@@ -63,29 +63,29 @@ func TestTargets(t *testing.T) {
 			args:  "deploy,sts,deploy",
 			want:  want{Types: []string{"deploy", "sts"}, Everywhere: true},
 		},
-		"nothing":                  {err: "no object named", hint: "-f FILENAME"},
-		"a type alone":             {args: "deploy", err: "no deploy named", hint: "--all"},
-		"a type alone, everywhere": {flags: Flags{AllNamespaces: true}, args: "deploy", err: "no deploy named"},
-		"a name and a selector":    {flags: Flags{Flags: input.Flags{Selector: "a=b"}}, args: "deploy/web", err: `cannot be combined with the name "web"`},
-		"a name and all":           {flags: Flags{All: true}, args: "deploy web", err: `cannot be combined with the name "web"`},
-		"a name, everywhere":       {flags: Flags{AllNamespaces: true}, args: "deploy web", err: "-A requires", hint: "-n"},
-		"all and a selector":       {flags: Flags{All: true, Flags: input.Flags{Selector: "a=b"}}, args: "deploy", err: "cannot be combined"},
-		"a bad selector":           {flags: Flags{Flags: input.Flags{Selector: "a in"}}, args: "deploy", err: "-l: "},
-		"a blank selector":         {flags: Flags{Flags: input.Flags{Selector: " "}}, args: "deploy", err: "no deploy named", hint: "--all"},
-		"-R alone":                 {flags: Flags{Flags: input.Flags{Recursive: true}}, args: "deploy/web", err: "-R requires -f"},
-		"a pair after a type":      {args: "deploy svc/web", err: "cannot be combined"},
-		"a namespace before":       {args: "deploy/prod/web", err: "not TYPE/NAME", hint: "-n"},
-		"no name":                  {args: "deploy/", err: "not TYPE/NAME"},
-		"no type":                  {args: "/web", err: "not TYPE/NAME"},
-		"two types in a pair":      {args: "deploy,svc/web", err: "only one TYPE per name"},
-		"an empty type":            {args: "deploy, web", err: "a TYPE is missing"},
-		"a path for a name":        {args: "deploy ..", err: "a name may not be '..'"},
-		"percent in a name":        {args: "deploy/a%2f", err: "a name may not contain '%'"},
-		"a file":                   {args: "web.yaml", err: `unexpected argument "web.yaml"`, hint: "-f"},
-		"a file in a folder":       {args: "k8s/web.yaml", err: `unexpected argument "k8s/web.yaml"`, hint: "-f"},
-		"files and arguments":      {flags: Flags{Flags: input.Flags{Filenames: []string{"a.yaml"}}}, args: "deploy/web", err: "not from both"},
-		"files and all":            {flags: Flags{All: true, Flags: input.Flags{Filenames: []string{"a.yaml"}}}, err: "-f and -k always select all objects"},
-		"files, everywhere":        {flags: Flags{AllNamespaces: true, Flags: input.Flags{Kustomize: "."}}, err: "have their own namespaces"},
+		"nothing":                     {err: "no object named", hint: "-f FILENAME"},
+		"a type alone":                {args: "deploy", err: "no deploy named", hint: "--all"},
+		"a type alone, everywhere":    {flags: Flags{AllNamespaces: true}, args: "deploy", err: "no deploy named"},
+		"a name and a selector":       {flags: Flags{Flags: input.Flags{Selector: "a=b"}}, args: "deploy/web", err: `cannot be combined with the name "web"`},
+		"a name and all":              {flags: Flags{All: true}, args: "deploy web", err: `cannot be combined with the name "web"`},
+		"a name, everywhere":          {flags: Flags{AllNamespaces: true}, args: "deploy web", err: "-A requires", hint: "-n"},
+		"all and a selector":          {flags: Flags{All: true, Flags: input.Flags{Selector: "a=b"}}, args: "deploy", err: "cannot be combined"},
+		"a bad selector":              {flags: Flags{Flags: input.Flags{Selector: "a in"}}, args: "deploy", err: "-l: "},
+		"a blank selector":            {flags: Flags{Flags: input.Flags{Selector: " "}}, args: "deploy", err: "no deploy named", hint: "--all"},
+		"-R alone":                    {flags: Flags{Flags: input.Flags{Recursive: true}}, args: "deploy/web", err: "-R requires -f"},
+		"a pair after a type":         {args: "deploy svc/web", err: "cannot be combined"},
+		"a namespace before the name": {args: "deploy/prod/web", err: "not TYPE/NAME", hint: "-n"},
+		"no name":                     {args: "deploy/", err: "not TYPE/NAME"},
+		"no type":                     {args: "/web", err: "not TYPE/NAME"},
+		"two types in a pair":         {args: "deploy,svc/web", err: "only one TYPE per name"},
+		"an empty type":               {args: "deploy, web", err: "a TYPE is missing"},
+		"a path for a name":           {args: "deploy ..", err: "a name may not be '..'"},
+		"percent in a name":           {args: "deploy/a%2f", err: "a name may not contain '%'"},
+		"a file":                      {args: "web.yaml", err: `unexpected argument "web.yaml"`, hint: "-f"},
+		"a file in a folder":          {args: "k8s/web.yaml", err: `unexpected argument "k8s/web.yaml"`, hint: "-f"},
+		"files and arguments":         {flags: Flags{Flags: input.Flags{Filenames: []string{"a.yaml"}}}, args: "deploy/web", err: "not from both"},
+		"files and all":               {flags: Flags{All: true, Flags: input.Flags{Filenames: []string{"a.yaml"}}}, err: "-f and -k always select all objects"},
+		"files, everywhere":           {flags: Flags{AllNamespaces: true, Flags: input.Flags{Kustomize: "."}}, err: "have their own namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.flags.ToTargets(strings.Fields(tc.args), genericiooptions.IOStreams{})
@@ -120,7 +120,7 @@ func TestTargetsInFiles(t *testing.T) {
 }
 
 // A printed reference can be pasted after a verb and selects the same object.
-func TestWhatIsShownCanBePasted(t *testing.T) {
+func TestPrintedReferenceCanBePasted(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	for range 1000 {
@@ -145,7 +145,7 @@ func TestWhatIsShownCanBePasted(t *testing.T) {
 		}
 		want := strings.ToLower(ref.GVK.GroupKind().String())
 		if one := got.Named[0]; one.Name != ref.Name || one.Type != want || namespace != ref.Namespace {
-			t.Errorf("%s means %v in %q", ref, one, namespace)
+			t.Errorf("%s was parsed as %v in namespace %q", ref, one, namespace)
 		}
 	}
 }

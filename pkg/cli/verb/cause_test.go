@@ -13,7 +13,7 @@ import (
 
 // A verb that both waits and deletes has one flag for the causes of waits and deletions. So a code
 // in both tables must mean the same, and a code in either table must be found.
-func TestCausesOfTwoTables(t *testing.T) {
+func TestCausesOfWaitsAndDeletionsAgree(t *testing.T) {
 	waits, deletes := unready.Lastings(), stuck.Lastings()
 	for code, lasting := range waits {
 		if other, also := deletes[code]; also && other != lasting {

@@ -33,7 +33,7 @@ func TestKnownKinds(t *testing.T) {
 	}
 	for _, named := range []string{"Service", "Ingress", "Role", "pods", "PersistentVolumeClaim", "Event"} {
 		if gk := knownKinds(named, &condition.Set{})[0]; gk.Group != "" && gk.Group != "networking.k8s.io" && gk.Group != "rbac.authorization.k8s.io" {
-			t.Errorf("%s is %s", named, gk)
+			t.Errorf("%s: got %s, want a kind of Kubernetes", named, gk)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestPodLogsCutOff(t *testing.T) {
 
 // The error of a request that the plugin itself cancelled is not kept for later. A user who may not
 // read logs in one namespace may read them in another.
-func TestPodLogsAgain(t *testing.T) {
+func TestCancelledPodLogsAreReadAgain(t *testing.T) {
 	warned := 0
 	p := &podLogs{lines: 5, mask: redact.NewVault().Text, emit: func(event.Event) { warned++ }, read: func(ctx context.Context, l client.Log) (string, error) {
 		if l.Namespace == "secret" {
@@ -125,10 +125,10 @@ func TestPodLogsOfHugeLines(t *testing.T) {
 		log  []string
 		want []string
 	}{
-		"each is long":           {[]string{long("1", 30<<10), long("2", 30<<10), long("3", 30<<10), long("4", 30<<10)}, []string{"4"}},
-		"an early one is long":   {[]string{long("1", 70<<10), "2\n", "3\n"}, []string{"3"}},
-		"the last one is long":   {[]string{"1\n", "2\n", long("3", 80<<10)}, []string{"3"}},
-		"many, of a few kB each": {slices.Repeat([]string{long("a", 4<<10)}, 30), slices.Repeat([]string{"a"}, 7)},
+		"every line is long":          {[]string{long("1", 30<<10), long("2", 30<<10), long("3", 30<<10), long("4", 30<<10)}, []string{"4"}},
+		"an early line is long":       {[]string{long("1", 70<<10), "2\n", "3\n"}, []string{"3"}},
+		"the last line is long":       {[]string{"1\n", "2\n", long("3", 80<<10)}, []string{"3"}},
+		"many lines of a few kB each": {slices.Repeat([]string{long("a", 4<<10)}, 30), slices.Repeat([]string{"a"}, 7)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &podLogs{lines: 30, mask: redact.NewVault().Text, read: func(_ context.Context, l client.Log) (string, error) {

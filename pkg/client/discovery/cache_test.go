@@ -46,7 +46,7 @@ func holds(t *testing.T, c *Cache, kinds ...string) {
 
 // If two lists have new kinds, the cache keeps the list that has more. CRDs are served one after
 // the other, and answers may arrive in another order than they were sent.
-func TestSeenLists(t *testing.T) {
+func TestCacheKeepsLargerList(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
 	c.answer(saying())
 	c.see(things, listOf("a", "b"))
@@ -81,7 +81,7 @@ func TestInvalidCacheFiles(t *testing.T) {
 	}
 	holds(t, &Cache{disk: c.disk}, "a")
 	if old := time.Now().Add(-cacheFor - time.Minute); os.Chtimes(file, old, old) != nil || c.disk.list(things) != nil {
-		t.Error("it counts though kubectl would not trust it")
+		t.Error("a file that is too old for kubectl was used")
 	}
 	if left, err := filepath.Glob(filepath.Join(c.disk.dir, "x.y", "v1", "*")); err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v", left, err)

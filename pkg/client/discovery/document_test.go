@@ -138,18 +138,18 @@ func TestSchemasAreDecodedLazily(t *testing.T) {
 	}
 	b := doc.known(at(a, "b"))
 	if b.ID != "B" || doc.known(at(b, "again")) != b || doc.known(b) != b {
-		t.Error("what has nothing beside it is decoded or copied again")
+		t.Error("a plain reference was decoded or copied again")
 	}
 	for _, name := range []string{"c", "d"} {
 		if s, err := doc.follow(at(a, name)); err == nil {
-			t.Errorf("%s is %v", name, s)
+			t.Errorf("%s: got %v, want an error", name, s)
 		}
 		if types := published.Of(doc.known(at(a, name))); types == nil || describe(types) != describe(published.Of(&spec.Schema{})) {
-			t.Errorf("something is known of %s: %v", name, types)
+			t.Errorf("%s: got type %v, want an unknown one", name, types)
 		}
 	}
 	if s, err := doc.resolved(a, sets.New[string]()); err == nil {
-		t.Errorf("it is resolved to %v", s)
+		t.Errorf("A was resolved to %v, want an error", s)
 	}
 }
 
@@ -166,12 +166,12 @@ func TestRecursiveSchemas(t *testing.T) {
 	for range 100 {
 		for _, below := range []openapi.Type{openapi.Items(at.Property("all")), openapi.Field(at.Property("byName"), "any")} {
 			if below.Name() != "y.x.Tree" || below.Default() != nil {
-				t.Fatalf("it is %s, with the default %v", below.Name(), below.Default())
+				t.Fatalf("got type %s with the default %v", below.Name(), below.Default())
 			}
 		}
 		at = at.Property("left")
 		if at.Name() != "y.x.Tree" || !reflect.DeepEqual(at.Default(), map[string]any{"is": "left"}) {
-			t.Fatalf("it is %s, with the default %v", at.Name(), at.Default())
+			t.Fatalf("got type %s with the default %v", at.Name(), at.Default())
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestSplitDocument(t *testing.T) {
 	}
 	for end := range len(nested) {
 		if doc, err := cut([]byte(nested[:end])); end > 0 && err == nil || end == 0 && len(doc.texts) > 0 {
-			t.Errorf("the first %d bytes are a document: %v", end, err)
+			t.Errorf("the first %d bytes were accepted as a document: %v", end, err)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func BenchmarkSchemaOfPorts(b *testing.B) {
 				return of(object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}})
 			}}
 			if openapi.RelationOf(types.At(path)) != openapi.Granular {
-				b.Fatal("the ports of a container are a list by key")
+				b.Fatal("the ports of a container are not recognized as a list by key")
 			}
 		}
 	}

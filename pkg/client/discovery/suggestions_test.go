@@ -47,7 +47,7 @@ func TestGroupsOfOneDomain(t *testing.T) {
 	for _, typed := range groups {
 		for _, served := range groups {
 			if typed != served && sameGroup(typed, served) {
-				t.Errorf("%s counts as a slip of %s", typed, served)
+				t.Errorf("%s counts as a typo of %s", typed, served)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 			answer: func(p page) (string, error) { return map[string]string{"": "x"}[p.token], nil },
 			want:   []page{first, second}, begun: 1,
 		},
-		"ever too old": {
+		"always expired": {
 			answer: func(p page) (string, error) {
 				if p.token != "" {
 					return "", expired("")
@@ -53,7 +53,7 @@ func TestPages(t *testing.T) {
 			},
 			want: []page{first, second, first, second, all, {"x", 0}}, begun: 3, err: true,
 		},
-		"too old page by page": {
+		"expired with pages, but not without": {
 			answer: func(p page) (string, error) {
 				switch {
 				case p.size == 0:
@@ -65,14 +65,14 @@ func TestPages(t *testing.T) {
 			},
 			want: []page{first, second, first, second, all}, begun: 3,
 		},
-		"goes on with a list of now": {
+		"continues with the current list": {
 			anyTime: true,
 			answer: func(p page) (string, error) {
 				return map[string]string{"": "x"}[p.token], map[string]error{"x": expired("y")}[p.token]
 			},
 			want: []page{first, second, {"y", 10}}, begun: 1,
 		},
-		"must not go on with a list of now": {
+		"must not continue with the current list": {
 			answer: func(p page) (string, error) {
 				if p.token != "" {
 					return "", expired("y")
@@ -81,11 +81,11 @@ func TestPages(t *testing.T) {
 			},
 			want: []page{first, second, first, second, all}, begun: 3,
 		},
-		"ever the same page": {
+		"always the same page": {
 			answer: func(page) (string, error) { return "x", nil },
 			want:   []page{first, second, first, second, all, {"x", 0}}, begun: 3, err: true,
 		},
-		"too old at once": {
+		"expired at once": {
 			answer: func(page) (string, error) { return "", expired("") },
 			want:   []page{first}, begun: 1, err: true,
 		},

@@ -35,7 +35,7 @@ func TestClock(t *testing.T) {
 				t.Errorf("ahead by %s, want %s", got, test.want)
 			}
 			if off := time.Until(c.Now()) - test.want; off > time.Minute || off < -time.Minute {
-				t.Errorf("it is %s off", off)
+				t.Errorf("Now is off by %s", off)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestClockIsEven(t *testing.T) {
 	}
 	first := hear(at.Add(time.Hour))
 	if second := hear(at.Add(time.Hour - time.Second)); second != first || first != time.Hour {
-		t.Errorf("%s, then %s", first, second)
+		t.Errorf("ahead by %s, then by %s, want one hour both times", first, second)
 	}
 	if right := hear(at); right != 0 {
 		t.Errorf("%s", right)

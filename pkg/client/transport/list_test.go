@@ -37,26 +37,26 @@ func TestList(t *testing.T) {
 		// bad is the expected error; empty if none is expected.
 		bad string
 	}{
-		"empty":            {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":[]}`},
-		"null":             {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":null}`},
-		"metadata last":    {kind: pods, text: `{"items":[{"a":1},{"b":[2]}],` + podList + `"metadata":{"resourceVersion":"1","continue":"y"}}`, want: []string{`{"a":1}`, `{"b":[2]}`}, next: "y"},
-		"unknown fields":   {kind: pods, text: `{"foo":{"items":[1]},` + podList + `"items":[{}],"metadata":{"resourceVersion":"1"}}`, want: []string{`{}`}},
-		"only metadata":    {kind: pods, text: `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
-		"a name of choice": {kind: things, text: `{"kind":"Stuff",` + thing + `"metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
-		"what is not quite JSON": {
+		"empty":              {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":[]}`},
+		"null":               {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":null}`},
+		"metadata last":      {kind: pods, text: `{"items":[{"a":1},{"b":[2]}],` + podList + `"metadata":{"resourceVersion":"1","continue":"y"}}`, want: []string{`{"a":1}`, `{"b":[2]}`}, next: "y"},
+		"unknown fields":     {kind: pods, text: `{"foo":{"items":[1]},` + podList + `"items":[{}],"metadata":{"resourceVersion":"1"}}`, want: []string{`{}`}},
+		"only metadata":      {kind: pods, text: `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
+		"a custom list kind": {kind: things, text: `{"kind":"Stuff",` + thing + `"metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
+		"almost valid JSON": {
 			kind: pods, text: `{"kind":"L",` + podList + `"metadata":{"resourceVersion":"1"},"items":[{"a":1,"a":2},{"b":"\ud800"},{"c":"` + "\xff" + `"}]}`,
 			want: []string{`{"a":1,"a":2}`, `{"b":"\ud800"}`, `{"c":"` + "\xff" + `"}`},
 		},
-		"of another kind":    {kind: pods, text: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "it is a ConfigMapList in v1, not a list of pods"},
-		"of another version": {kind: things, text: `{"kind":"ThingList","apiVersion":"example.com/v2","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "not a list of things.example.com"},
-		"one object":         {kind: things, text: `{"kind":"Thing",` + thing + `"metadata":{"resourceVersion":"1"}}`, bad: "not a list of things.example.com"},
-		"a Status":           {kind: pods, text: `{"kind":"Status","apiVersion":"v1","message":"no"}`, bad: "it is a Status (no)"},
-		"without kind":       {kind: pods, text: `{}`, bad: "it is an object without a kind"},
-		"without version":    {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without a resourceVersion"},
-		"items a number":     {kind: pods, text: `{` + podList + `"items":7}`, bad: "it is not a JSON object"},
-		"null itself":        {kind: pods, text: `null`, bad: "it is an object without a kind"},
-		"a string":           {kind: pods, text: `"items"`, bad: "it is an object without a kind"},
-		"a broken item":      {kind: pods, text: `{"items":[{"a":}]}`, bad: "it is not a JSON object"},
+		"list of another kind":    {kind: pods, text: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "it is a ConfigMapList in v1, not a list of pods"},
+		"list of another version": {kind: things, text: `{"kind":"ThingList","apiVersion":"example.com/v2","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "not a list of things.example.com"},
+		"one object":              {kind: things, text: `{"kind":"Thing",` + thing + `"metadata":{"resourceVersion":"1"}}`, bad: "not a list of things.example.com"},
+		"a Status":                {kind: pods, text: `{"kind":"Status","apiVersion":"v1","message":"no"}`, bad: "it is a Status (no)"},
+		"without kind":            {kind: pods, text: `{}`, bad: "it is an object without a kind"},
+		"without version":         {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without a resourceVersion"},
+		"items is a number":       {kind: pods, text: `{` + podList + `"items":7}`, bad: "it is not a JSON object"},
+		"only null":               {kind: pods, text: `null`, bad: "it is an object without a kind"},
+		"a string":                {kind: pods, text: `"items"`, bad: "it is an object without a kind"},
+		"a broken item":           {kind: pods, text: `{"items":[{"a":}]}`, bad: "it is not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, page, err := read(strings.NewReader(tt.text), tt.kind)
@@ -85,7 +85,7 @@ func TestListCutShort(t *testing.T) {
 	}
 }
 
-func TestListEndsWithTheVisitor(t *testing.T) {
+func TestVisitorErrorEndsList(t *testing.T) {
 	stop := errors.New("stop")
 	_, err := List(strings.NewReader(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{},{}]}`), pods, func([]byte) error { return stop })
 	if !errors.Is(err, stop) {

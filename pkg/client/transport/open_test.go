@@ -17,31 +17,31 @@ import (
 
 // A connection is opened early only if it needs no credential program, which may ask the user, and
 // no proxy, which may depend on the host.
-func TestOpenEarlyOnlyDirectly(t *testing.T) {
+func TestOpenEarlyOnlyForDirectConnections(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*rest.Config)
 		env    [2]string
 		want   bool
 	}{
-		"TLS alone": {func(*rest.Config) {}, [2]string{}, true},
-		"a token":   {func(c *rest.Config) { c.BearerToken = "t" }, [2]string{}, true},
+		"TLS only": {func(*rest.Config) {}, [2]string{}, true},
+		"a token":  {func(c *rest.Config) { c.BearerToken = "t" }, [2]string{}, true},
 		"for another user": {func(c *rest.Config) {
 			c.Impersonate.UserName = "jane"
 		}, [2]string{}, true},
-		"in the clear": {func(c *rest.Config) { c.Host = "http://127.0.0.1:1" }, [2]string{}, false},
-		"a program for credentials": {func(c *rest.Config) {
+		"plain HTTP": {func(c *rest.Config) { c.Host = "http://127.0.0.1:1" }, [2]string{}, false},
+		"a credential program": {func(c *rest.Config) {
 			c.ExecProvider = &api.ExecConfig{Command: "false", APIVersion: "client.authentication.k8s.io/v1"}
 		}, [2]string{}, false},
-		"an old provider": {func(c *rest.Config) { c.AuthProvider = &api.AuthProviderConfig{Name: "oidc"} }, [2]string{}, false},
-		"a proxy of the configuration": {func(c *rest.Config) {
+		"an auth provider": {func(c *rest.Config) { c.AuthProvider = &api.AuthProviderConfig{Name: "oidc"} }, [2]string{}, false},
+		"a configured proxy": {func(c *rest.Config) {
 			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 		}, [2]string{}, false},
-		"a connection of its own": {func(c *rest.Config) {
+		"a custom dialer": {func(c *rest.Config) {
 			c.Dial = func(context.Context, string, string) (net.Conn, error) { panic("dialled") }
 		}, [2]string{}, false},
-		"a transport of its own": {func(c *rest.Config) { c.TLSClientConfig, c.Transport = rest.TLSClientConfig{}, http.DefaultTransport }, [2]string{}, false},
-		"a missing certificate":  {func(c *rest.Config) { c.CAFile = "/there/is/none" }, [2]string{}, false},
-		"HTTP/1.1 alone":         {func(*rest.Config) {}, [2]string{"DISABLE_HTTP2", "1"}, false},
+		"a custom transport":    {func(c *rest.Config) { c.TLSClientConfig, c.Transport = rest.TLSClientConfig{}, http.DefaultTransport }, [2]string{}, false},
+		"a missing certificate": {func(c *rest.Config) { c.CAFile = "/there/is/none" }, [2]string{}, false},
+		"HTTP 1.1 only":         {func(*rest.Config) {}, [2]string{"DISABLE_HTTP2", "1"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.env[0] != "" {
@@ -65,8 +65,8 @@ func TestOpenEarlyOnlyDirectly(t *testing.T) {
 // that was cancelled.
 func TestOpeningHangs(t *testing.T) {
 	for name, tt := range map[string]struct{ given, want time.Duration }{
-		"patient":  {time.Hour, firstPatience},
-		"given up": {time.Second, time.Second},
+		"patient":   {time.Hour, firstPatience},
+		"cancelled": {time.Second, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestOpeningHangs(t *testing.T) {
 				client := o.wrap(roundTrip(func(*http.Request) (*http.Response, error) {
 					sent = true
 					if since, _ := a.quietSince(); time.Since(since) != 0 {
-						t.Errorf("the server counts as silent for %s, and was not asked", time.Since(since))
+						t.Errorf("the server counts as silent for %s before it got a request", time.Since(since))
 					}
 					return nil, http.ErrHandlerTimeout
 				}))

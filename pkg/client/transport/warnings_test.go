@@ -14,8 +14,8 @@ import (
 func TestWebhookRepeatsServerWarning(t *testing.T) {
 	const ours = "Service/shop/web: deprecated, as the API server warns: .spec.externalIPs"
 	for name, texts := range map[string][]string{
-		"the server's first":  {`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`, ours},
-		"the webhook's alone": {ours},
+		"server warning first": {`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`, ours},
+		"webhook warning only": {ours},
 	} {
 		var reported []string
 		w := NewWarnings(&sync.Mutex{}, func(_ object.Ref, text string) { reported = append(reported, text) })

@@ -66,13 +66,13 @@ func TestLive(t *testing.T) {
 		want    []string
 		left    int
 	}{
-		"none":                                {claims, nil, "", nil, 0},
-		"new":                                 {claims, []string{"a Update v1 01"}, "", nil, 0},
-		"deprecated, and stays":               {claims, []string{"a Update v1beta2 01"}, "", nil, 0},
-		"old":                                 {claims, []string{"a Update v1beta1 01"}, "", []string{"a Update v1beta1"}, 0},
-		"applied":                             {claims, []string{"a Apply v1beta1 01"}, "", []string{"a Apply v1beta1"}, 0},
-		"old then new":                        {claims, []string{"a Update v1beta1 01", "a Update v1 02"}, "", nil, 1},
-		"old then a version that goes later":  {claims, []string{"a Update v1beta1 01", "a Update v1beta2 02"}, "", nil, 1},
+		"none":                       {claims, nil, "", nil, 0},
+		"new":                        {claims, []string{"a Update v1 01"}, "", nil, 0},
+		"deprecated but not removed": {claims, []string{"a Update v1beta2 01"}, "", nil, 0},
+		"old":                        {claims, []string{"a Update v1beta1 01"}, "", []string{"a Update v1beta1"}, 0},
+		"applied":                    {claims, []string{"a Apply v1beta1 01"}, "", []string{"a Apply v1beta1"}, 0},
+		"old then new":               {claims, []string{"a Update v1beta1 01", "a Update v1 02"}, "", nil, 1},
+		"old then a version that is removed later": {claims, []string{"a Update v1beta1 01", "a Update v1beta2 02"}, "", nil, 1},
 		"new then old":                        {claims, []string{"a Update v1 01", "a Update v1beta1 02"}, "", []string{"a Update v1beta1"}, 0},
 		"both in one second":                  {claims, []string{"a Update v1 01", "a Update v1beta1 01"}, "", []string{"a Update v1beta1"}, 0},
 		"two managers":                        {claims, []string{"a Update v1beta1 01", "b Update v1 02"}, "", []string{"a Update v1beta1"}, 0},
@@ -80,7 +80,7 @@ func TestLive(t *testing.T) {
 		"updates old, applies new":            {claims, []string{"a Update v1beta1 01", "a Apply v1 02"}, "", []string{"a Update v1beta1"}, 0},
 		"status old, the rest new":            {claims, []string{"a Update/status v1beta1 01", "a Update v1 02"}, "", []string{"a Update/status v1beta1"}, 0},
 		"without a time":                      {claims, []string{"a Update v1beta1 -"}, "", []string{"a Update v1beta1"}, 0},
-		"of no manager":                       {claims, []string{"before-first-apply Update v1beta1 01", "a Apply v1 02"}, "", nil, 1},
+		"entry from before the first apply":   {claims, []string{"before-first-apply Update v1beta1 01", "a Apply v1 02"}, "", nil, 1},
 		"not served any more":                 {claims, []string{"a Update v1alpha3 01"}, "", nil, 1},
 		"client-side":                         {claims, []string{"kubectl-client-side-apply Update v1beta1 01 *"}, "v1beta1", []string{"kubectl-client-side-apply Update v1beta1"}, 0},
 		"client-side, old then new at once":   {claims, []string{"kubectl-client-side-apply Update v1beta1 01", "kubectl-client-side-apply Update v1 01 *"}, "v1", nil, 1},
@@ -90,7 +90,7 @@ func TestLive(t *testing.T) {
 		"restored with the annotation":        {claims, []string{"velero Update v1 01 *"}, "v1beta1", nil, 0},
 		"custom, old":                         {gears, []string{"a Update v1beta1 01"}, "", []string{"a Update v1beta1"}, 0},
 		"custom, old then new":                {gears, []string{"a Update v1beta1 01", "a Update v1 02"}, "", nil, 1},
-		"custom, one old then another":        {gears, []string{"a Update v1beta1 02", "a Update v1alpha3 01"}, "", []string{"a Update v1beta1"}, 1},
+		"custom, two old versions":            {gears, []string{"a Update v1beta1 02", "a Update v1alpha3 01"}, "", []string{"a Update v1beta1"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind := map[string]string{claims: "ResourceClaim", gears: "Gear"}[test.group]
@@ -171,7 +171,7 @@ func TestManifest(t *testing.T) {
 	}
 	for _, path := range []string{"[apiVersion]", "[spec volumes 1 rbd]", "[spec nodeSelector beta.kubernetes.io/os]"} {
 		if steps[path] == "" {
-			t.Errorf("%s was not looked for: %v", path, steps)
+			t.Errorf("locate was not called for %s: got %v", path, steps)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestConcerns(t *testing.T) {
 	}
 	q.Served = func(gvk schema.GroupVersionKind) bool { return gvk.Version == "v1" }
 	if q.Concerns(object.Kind{GVK: schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}}) {
-		t.Error("a version that is not served counts")
+		t.Error("Concerns() = true for a version that is not served")
 	}
 }
 

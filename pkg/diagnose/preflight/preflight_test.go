@@ -80,14 +80,14 @@ func (f forecast) run(t *testing.T) {
 	for _, r := range remarks {
 		got = append(got, strings.TrimSpace(r.Code+" "+r.Ref.String()+" "+r.Path))
 		if strings.ContainsAny(r.Text+r.Hint, "\n\r\x1b") || r.Text == "" || r.Hint == "" {
-			t.Errorf("not fit for a line, or without a hint: %+v", r)
+			t.Errorf("remark has several lines, or no text or hint: %+v", r)
 		}
 	}
 	if diff := cmp.Diff(f.want, got); diff != "" {
 		t.Fatalf("remarks (-want +got):\n%s%v", diff, remarks)
 	}
 	if len(remarks) > 0 && !strings.Contains(remarks[0].Text+" / "+remarks[0].Hint, f.says) {
-		t.Errorf("says %q / %q, want %q", remarks[0].Text, remarks[0].Hint, f.says)
+		t.Errorf("got text %q and hint %q, want them to contain %q", remarks[0].Text, remarks[0].Hint, f.says)
 	}
 }
 
@@ -118,14 +118,14 @@ func TestReferences(t *testing.T) {
 	secretMissing := []string{`SecretMissing deployment.apps/web -n prod ` + namedOfSpec + `.containers[name="app"].env[name="KEY"].valueFrom.secretKeyRef`}
 	keyMissing := []string{strings.Replace(secretMissing[0], "SecretMissing", "SecretKeyMissing", 1)}
 	forecasts(t, map[string]forecast{
-		"a missing Secret":         {set: web(secretEnv), want: secretMissing, says: "Secret keys does not exist, and nothing in this set creates it"},
-		"an existing one":          {set: web(secretEnv), cluster: keys},
-		"one in the set":           {set: keys + "\n---\n" + web(secretEnv)},
-		"in another namespace":     {set: web(secretEnv), cluster: strings.Replace(keys, "prod", "test", 1), want: secretMissing},
-		"one that may not be read": {set: web(secretEnv), unread: []string{"Secret"}},
-		"without a reader":         {set: web(secretEnv), unasked: true},
-		"optional":                 {set: web(strings.Replace(secretEnv, "key: token", "key: token, optional: true", 1))},
-		"without the key":          {set: web(secretEnv), cluster: lacking, want: keyMissing, says: "did you mean tokens?"},
+		"a missing Secret":                              {set: web(secretEnv), want: secretMissing, says: "Secret keys does not exist, and nothing in this set creates it"},
+		"an existing Secret":                            {set: web(secretEnv), cluster: keys},
+		"a Secret in the set":                           {set: keys + "\n---\n" + web(secretEnv)},
+		"in another namespace":                          {set: web(secretEnv), cluster: strings.Replace(keys, "prod", "test", 1), want: secretMissing},
+		"a Secret that may not be read":                 {set: web(secretEnv), unread: []string{"Secret"}},
+		"without a reader":                              {set: web(secretEnv), unasked: true},
+		"optional":                                      {set: web(strings.Replace(secretEnv, "key: token", "key: token, optional: true", 1))},
+		"without the key":                               {set: web(secretEnv), cluster: lacking, want: keyMissing, says: "did you mean tokens?"},
 		"in the set, without the key, without a reader": {set: lacking + "\n---\n" + web(secretEnv), unasked: true, want: keyMissing},
 		"empty, to be filled later":                     {set: web(secretEnv), cluster: strings.Replace(keys, ", data: {token: eA==}", "", 1)},
 		"in the set, but empty":                         {set: strings.Replace(keys, ", data: {token: eA==}", "", 1) + "\n---\n" + web(secretEnv)},
@@ -167,15 +167,15 @@ func TestReferences(t *testing.T) {
 			set:  `{apiVersion: batch/v1, kind: CronJob, metadata: {name: night, namespace: prod}, spec: {jobTemplate: {spec: {template: {spec: {` + secretEnv + `}}}}}}`,
 			want: []string{`SecretMissing cronjob.batch/night -n prod .spec.jobTemplate.spec.template.spec.containers[name="app"].env[name="KEY"].valueFrom.secretKeyRef`},
 		},
-		"an account":            {set: web("serviceAccountName: robot, containers: []"), want: []string{"ServiceAccountMissing deployment.apps/web -n prod " + namedOfSpec + ".serviceAccountName"}},
-		"an account of the set": {set: web("serviceAccountName: robot, containers: []") + "\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: prod}}"},
+		"an account":                   {set: web("serviceAccountName: robot, containers: []"), want: []string{"ServiceAccountMissing deployment.apps/web -n prod " + namedOfSpec + ".serviceAccountName"}},
+		"a service account in the set": {set: web("serviceAccountName: robot, containers: []") + "\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: prod}}"},
 		"credentials for a registry": {
 			set:  web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
 			want: []string{"PullSecretMissing deployment.apps/web -n prod " + namedOfSpec + ".imagePullSecrets"},
 		},
-		"one of two exists": {set: web("imagePullSecrets: [{name: reg}, {name: keys}], containers: [{name: app, image: registry.example/app:1}]"), cluster: keys},
-		"a public registry": {set: web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: ghcr.io/app:1}, {name: b, image: nginx}]")},
-		"the account has credentials": {
+		"one of two pull secrets exists": {set: web("imagePullSecrets: [{name: reg}, {name: keys}], containers: [{name: app, image: registry.example/app:1}]"), cluster: keys},
+		"a public registry":              {set: web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: ghcr.io/app:1}, {name: b, image: nginx}]")},
+		"the service account has pull secrets": {
 			set:     web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
 			cluster: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: prod}, imagePullSecrets: [{name: x}]}`,
 		},
@@ -188,19 +188,19 @@ func TestVariables(t *testing.T) {
 	}
 	app := func(rest string) string { return web(`containers: [{name: app, image: a, ` + rest + `}]`) }
 	forecasts(t, map[string]forecast{
-		"an argument":              {set: app(`args: [--name=$(POD_NAME)]`), unasked: true, want: told(`.containers[name="app"].args`), says: "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"},
-		"a command":                {set: app(`command: [run, $(REGION)]`), want: told(`.containers[name="app"].command`), says: "define REGION"},
-		"the value of another":     {set: app(`env: [{name: URL, value: 'http://$(POD_IP):80'}]`), want: told(`.containers[name="app"].env[name="URL"].value`)},
-		"an init container":        {set: web(`initContainers: [{name: i, image: a, args: [$(NODE_NAME)]}], containers: []`), want: told(`.initContainers[name="i"].args`)},
-		"it is defined":            {set: app(`args: [$(POD_NAME)], env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`)},
-		"in another container":     {set: web(`containers: [{name: a, image: a, env: [{name: REGION, value: x}]}, {name: b, image: a, args: [$(REGION)]}]`), want: told(`.containers[name="b"].args`)},
-		"it is escaped":            {set: app(`args: [$$(POD_NAME)]`)},
-		"a command of a shell":     {set: app(`command: [sh, -c, 'echo $(date) $(hostname -f)']`)},
-		"a script":                 {set: app(`command: [sh, -c, "make \\\n  X=$(CURDIR)"]`)},
-		"it may come from envFrom": {set: app(`args: [$(MODE)], envFrom: [{configMapRef: {name: c, optional: true}}]`)},
-		"one of a Service":         {set: app(`args: [$(DB_SERVICE_HOST), $(DB_PORT), $(KUBERNETES_SERVICE_PORT), $(DB_PORT_5432_TCP_ADDR)]`)},
-		"once for each":            {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: told(`.containers[name="app"].args`)},
-		"unchanged":                {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
+		"an argument":                           {set: app(`args: [--name=$(POD_NAME)]`), unasked: true, want: told(`.containers[name="app"].args`), says: "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"},
+		"a command":                             {set: app(`command: [run, $(REGION)]`), want: told(`.containers[name="app"].command`), says: "define REGION"},
+		"the value of another variable":         {set: app(`env: [{name: URL, value: 'http://$(POD_IP):80'}]`), want: told(`.containers[name="app"].env[name="URL"].value`)},
+		"an init container":                     {set: web(`initContainers: [{name: i, image: a, args: [$(NODE_NAME)]}], containers: []`), want: told(`.initContainers[name="i"].args`)},
+		"a defined variable":                    {set: app(`args: [$(POD_NAME)], env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`)},
+		"defined in another container":          {set: web(`containers: [{name: a, image: a, env: [{name: REGION, value: x}]}, {name: b, image: a, args: [$(REGION)]}]`), want: told(`.containers[name="b"].args`)},
+		"an escaped reference":                  {set: app(`args: [$$(POD_NAME)]`)},
+		"shell command substitution":            {set: app(`command: [sh, -c, 'echo $(date) $(hostname -f)']`)},
+		"a script":                              {set: app(`command: [sh, -c, "make \\\n  X=$(CURDIR)"]`)},
+		"possibly defined by envFrom":           {set: app(`args: [$(MODE)], envFrom: [{configMapRef: {name: c, optional: true}}]`)},
+		"variables of a Service":                {set: app(`args: [$(DB_SERVICE_HOST), $(DB_PORT), $(KUBERNETES_SERVICE_PORT), $(DB_PORT_5432_TCP_ADDR)]`)},
+		"repeated references are reported once": {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: told(`.containers[name="app"].args`)},
+		"unchanged":                             {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
 	})
 }
 
@@ -216,18 +216,18 @@ func TestVolumes(t *testing.T) {
 		return "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: prod}, spec: {accessModes: [" + mode + "]}}"
 	}
 	forecasts(t, map[string]forecast{
-		"ReadWriteOnce":             {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}, says: "strategy: {type: Recreate}"},
-		"ReadWriteOncePod":          {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOncePod"), want: []string{"VolumeDeadlock deployment.apps/db -n prod .spec.strategy"}},
-		"the claim is of the set":   {set: db("new", "") + claim("ReadWriteOnce"), cluster: runs("1") + claim("ReadWriteOnce"), unasked: true, want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}},
-		"Recreate":                  {set: db("new", "strategy: {type: Recreate}, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"the old one goes first":    {set: db("new", "strategy: {rollingUpdate: {maxUnavailable: 1}}, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"for many nodes":            {set: db("new", ""), cluster: runs("1") + claim("ReadWriteMany")},
-		"the first rollout":         {set: db("new", ""), cluster: strings.TrimPrefix(claim("ReadWriteOnce"), "\n---\n")},
-		"no Pod uses it":            {set: db("new", ""), cluster: runs("0") + claim("ReadWriteOnce")},
-		"two Pods already share it": {set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: runs("2") + claim("ReadWriteOnce")},
-		"the Pods do not change":    {set: db("old", "paused: false, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"paused":                    {set: db("new", "paused: true, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"claims may not be read":    {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), unread: []string{"PersistentVolumeClaim"}},
+		"ReadWriteOnce":                {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}, says: "strategy: {type: Recreate}"},
+		"ReadWriteOncePod":             {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOncePod"), want: []string{"VolumeDeadlock deployment.apps/db -n prod .spec.strategy"}},
+		"the claim is in the set":      {set: db("new", "") + claim("ReadWriteOnce"), cluster: runs("1") + claim("ReadWriteOnce"), unasked: true, want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}},
+		"Recreate":                     {set: db("new", "strategy: {type: Recreate}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"the old Pod is deleted first": {set: db("new", "strategy: {rollingUpdate: {maxUnavailable: 1}}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"ReadWriteMany":                {set: db("new", ""), cluster: runs("1") + claim("ReadWriteMany")},
+		"the first rollout":            {set: db("new", ""), cluster: strings.TrimPrefix(claim("ReadWriteOnce"), "\n---\n")},
+		"no Pod uses it":               {set: db("new", ""), cluster: runs("0") + claim("ReadWriteOnce")},
+		"two Pods already share it":    {set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: runs("2") + claim("ReadWriteOnce")},
+		"the Pods do not change":       {set: db("old", "paused: false, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"paused":                       {set: db("new", "paused: true, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"claims may not be read":       {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), unread: []string{"PersistentVolumeClaim"}},
 		"only one of two Pods may use it": {
 			set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: strings.TrimPrefix(claim("ReadWriteOncePod"), "\n---\n"),
 			want: []string{"VolumeInUse deployment.apps/db -n prod .spec.replicas"},
@@ -250,26 +250,26 @@ func TestQuotas(t *testing.T) {
 		"the quota suffices":       {set: workload("Deployment", "web", 2, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", "")},
 		"limits count as requests": {set: workload("Deployment", "web", 3, asks("limits: {cpu: 500m}")), cluster: quota("cpu: '1'", "", ""), want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}},
 		"Pods":                     {set: workload("StatefulSet", "db", 3, asks("")), cluster: quota("pods: '2'", "", ""), want: []string{"QuotaExceeded statefulset.apps/db -n prod .spec"}},
-		"two together": {
+		"two Deployments together exceed the quota": {
 			set: workload("Deployment", "a", 2, asks("")) + "\n---\n" + workload("Deployment", "b", 2, asks("")), cluster: quota("pods: '3'", "", ""),
 			want: []string{"QuotaExceeded deployment.apps/b -n prod .spec"}, says: "has 3 of 3 left, and objects before it in this set take 2",
 		},
 		"existing Pods are counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
 		"one more Pod is too many":     {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"a rollout needs one more":     {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"the set prunes others":        {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), prunes: true},
+		"a rollout needs one more Pod": {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"pruning may free quota":       {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), prunes: true},
 		"not enforced yet":             {set: workload("Deployment", "web", 3, asks("")), cluster: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}`},
 		"may not be read":              {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), unread: []string{"ResourceQuota"}},
 		"in the set, without a reader": {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), unasked: true, want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"the set raises it":            {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 5}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", "")},
+		"the set raises the quota":     {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 5}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", "")},
 		"a suspended Job":              {set: `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {suspend: true, parallelism: 9, template: {spec: {containers: []}}}}`, cluster: quota("pods: '1'", "", "")},
-		"resources are not stated": {
+		"missing resource limits": {
 			set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""),
 			want: []string{"QuotaNeedsResources deployment.apps/web -n prod " + resources + ".limits"},
 		},
-		"a LimitRange states them":    {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", "") + "\n---\n{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: prod}, spec: {limits: []}}"},
-		"LimitRanges may not be read": {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""), unread: []string{"LimitRange"}},
-		"a DaemonSet":                 {set: workload("DaemonSet", "d", 1, asks("")), cluster: quota("pods: '0'", "", "")},
+		"a LimitRange may set defaults": {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", "") + "\n---\n{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: prod}, spec: {limits: []}}"},
+		"LimitRanges may not be read":   {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""), unread: []string{"LimitRange"}},
+		"a DaemonSet":                   {set: workload("DaemonSet", "d", 1, asks("")), cluster: quota("pods: '0'", "", "")},
 	})
 }
 
@@ -283,20 +283,20 @@ func TestBudgets(t *testing.T) {
 		return []string{"EvictionBlocked poddisruptionbudget.policy/b -n prod .spec." + field}
 	}
 	forecasts(t, map[string]forecast{
-		"no Pod may be evicted":       {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
-		"0%":                          {set: budget("maxUnavailable: 0%"), want: told("maxUnavailable")},
-		"all must stay":               {set: budget("minAvailable: 100%"), want: told("minAvailable")},
-		"one may be evicted":          {set: budget("maxUnavailable: 1") + "\n---\n" + two},
-		"as many as there are":        {set: budget("minAvailable: 2") + "\n---\n" + two, want: told("minAvailable"), says: "deployment.apps/web has 2 Pods"},
-		"fewer than there are":        {set: budget("minAvailable: 1") + "\n---\n" + two},
-		"autoscaled":                  {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
-		"in the cluster":              {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.TrimPrefix(hpa, "\n---\n")},
-		"autoscalers may not be read": {set: budget("minAvailable: 2") + "\n---\n" + two, unread: []string{"HorizontalPodAutoscaler"}},
-		"others have matching Pods":   {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.Replace(two, "metadata: {name: web", "metadata: {name: other", 1)},
-		"without Pods in the set":     {set: budget("minAvailable: 2")},
-		"fewer than before":           {set: two, cluster: budget("minAvailable: 2") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1), want: []string{"EvictionBlocked deployment.apps/web -n prod .spec.replicas"}},
-		"unchanged":                   {set: two, cluster: budget("maxUnavailable: 0") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1)},
-		"others may create Pods":      {set: budget("minAvailable: 2") + "\n---\n" + two + "\n---\n{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: s, namespace: prod}}"},
+		"no Pod may be evicted":              {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
+		"0%":                                 {set: budget("maxUnavailable: 0%"), want: told("maxUnavailable")},
+		"all Pods must stay available":       {set: budget("minAvailable: 100%"), want: told("minAvailable")},
+		"one may be evicted":                 {set: budget("maxUnavailable: 1") + "\n---\n" + two},
+		"minAvailable equals replicas":       {set: budget("minAvailable: 2") + "\n---\n" + two, want: told("minAvailable"), says: "deployment.apps/web has 2 Pods"},
+		"minAvailable is below replicas":     {set: budget("minAvailable: 1") + "\n---\n" + two},
+		"autoscaled":                         {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
+		"autoscaler in the cluster":          {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.TrimPrefix(hpa, "\n---\n")},
+		"autoscalers may not be read":        {set: budget("minAvailable: 2") + "\n---\n" + two, unread: []string{"HorizontalPodAutoscaler"}},
+		"another workload has matching Pods": {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.Replace(two, "metadata: {name: web", "metadata: {name: other", 1)},
+		"without Pods in the set":            {set: budget("minAvailable: 2")},
+		"scaled down to minAvailable":        {set: two, cluster: budget("minAvailable: 2") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1), want: []string{"EvictionBlocked deployment.apps/web -n prod .spec.replicas"}},
+		"unchanged":                          {set: two, cluster: budget("maxUnavailable: 0") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1)},
+		"a custom resource may create Pods":  {set: budget("minAvailable: 2") + "\n---\n" + two + "\n---\n{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: s, namespace: prod}}"},
 	})
 }
 
@@ -307,12 +307,12 @@ func TestReplicas(t *testing.T) {
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
 	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
 	forecasts(t, map[string]forecast{
-		"one in the set":            {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales this workload"},
-		"one of the cluster":        {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
-		"one of another":            {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
-		"none may be read":          {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
-		"it is new":                 {set: one + "\n---\n" + hpa},
-		"the manifest states fewer": {set: workload("Deployment", "web", 3, "containers: []") + "\n---\n" + hpa, cluster: six},
+		"autoscaler in the set":          {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales this workload"},
+		"autoscaler in the cluster":      {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
+		"autoscaler of another workload": {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
+		"autoscalers may not be read":    {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
+		"new Deployment":                 {set: one + "\n---\n" + hpa},
+		"the manifest states fewer":      {set: workload("Deployment", "web", 3, "containers: []") + "\n---\n" + hpa, cluster: six},
 	})
 }
 
@@ -327,24 +327,24 @@ func TestServices(t *testing.T) {
 	nothing := []string{"SelectorMatchesNothing service/s -n prod .spec.selector"}
 	noPort := []string{`TargetPortMissing service/s -n prod .spec.ports[port=80,protocol="TCP"].targetPort`}
 	forecasts(t, map[string]forecast{
-		"of the set":                    {set: service("app: web", "{port: 80}") + "\n---\n" + web(spec)},
-		"another label":                 {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), want: nothing, says: "app=web"},
-		"without a reader":              {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), unasked: true},
-		"in the cluster":                {set: service("app: web", "{port: 80}"), cluster: pod("", "")},
-		"of one that is scaled to 0":    {set: service("app: web", "{port: 80}"), cluster: workload("Deployment", "web", 0, spec)},
-		"Pods may not be read":          {set: service("app: wep", "{port: 80}"), unread: []string{"Pod"}},
-		"Deployments may not be read":   {set: service("app: wep", "{port: 80}"), unread: []string{"Deployment"}},
-		"an operator creates them":      {set: service("app: wep", "{port: 80}") + "\n---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: d, namespace: prod}}"},
-		"it selects nothing on purpose": {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {ports: [{port: 80}]}}"},
-		"a name elsewhere":              {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {type: ExternalName, selector: {a: b}, externalName: x}}"},
-		"the labels of the Pods change": {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), cluster: service("app: wep", "{port: 80}"), want: nothing},
-		"nothing changes":               {set: service("app: wep", "{port: 80}"), cluster: service("app: wep", "{port: 80}")},
-		"a port by its name":            {set: service("app: web", "{port: 80, targetPort: http}") + "\n---\n" + web(spec)},
-		"a name that no port has":       {set: service("app: web", "{port: 80, targetPort: htpp}") + "\n---\n" + web(spec), want: noPort, says: "did you mean http?"},
-		"by its number":                 {set: service("app: web", "{port: 80, targetPort: 9090}") + "\n---\n" + web(spec)},
-		"one of two has it":             {set: service("tier: x", "{port: 80, targetPort: grpc}") + "\n---\n" + strings.ReplaceAll(strings.Replace(web(spec), "app: web", "tier: x", 2), "http", "grpc") + "\n---\n" + strings.Replace(workload("Deployment", "b", 1, spec), "app: b", "tier: x", 2)},
-		"a Pod of others has it":        {set: service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec), cluster: pod("{name: grpc, containerPort: 1}", "")},
-		"the old Pods have it": {
+		"matching Pods in the set":          {set: service("app: web", "{port: 80}") + "\n---\n" + web(spec)},
+		"another label":                     {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), want: nothing, says: "app=web"},
+		"without a reader":                  {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), unasked: true},
+		"matching Pods in the cluster":      {set: service("app: web", "{port: 80}"), cluster: pod("", "")},
+		"Deployment scaled to 0":            {set: service("app: web", "{port: 80}"), cluster: workload("Deployment", "web", 0, spec)},
+		"Pods may not be read":              {set: service("app: wep", "{port: 80}"), unread: []string{"Pod"}},
+		"Deployments may not be read":       {set: service("app: wep", "{port: 80}"), unread: []string{"Deployment"}},
+		"an operator may create the Pods":   {set: service("app: wep", "{port: 80}") + "\n---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: d, namespace: prod}}"},
+		"no selector":                       {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {ports: [{port: 80}]}}"},
+		"ExternalName Service":              {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {type: ExternalName, selector: {a: b}, externalName: x}}"},
+		"the labels of the Pods change":     {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), cluster: service("app: wep", "{port: 80}"), want: nothing},
+		"nothing changes":                   {set: service("app: wep", "{port: 80}"), cluster: service("app: wep", "{port: 80}")},
+		"a port by its name":                {set: service("app: web", "{port: 80, targetPort: http}") + "\n---\n" + web(spec)},
+		"unknown target port name":          {set: service("app: web", "{port: 80, targetPort: htpp}") + "\n---\n" + web(spec), want: noPort, says: "did you mean http?"},
+		"target port by number":             {set: service("app: web", "{port: 80, targetPort: 9090}") + "\n---\n" + web(spec)},
+		"one of two workloads has the port": {set: service("tier: x", "{port: 80, targetPort: grpc}") + "\n---\n" + strings.ReplaceAll(strings.Replace(web(spec), "app: web", "tier: x", 2), "http", "grpc") + "\n---\n" + strings.Replace(workload("Deployment", "b", 1, spec), "app: b", "tier: x", 2)},
+		"an unrelated Pod has the port":     {set: service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec), cluster: pod("{name: grpc, containerPort: 1}", "")},
+		"only the old Pods have the port": {
 			set:     service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec),
 			cluster: pod("{name: grpc, containerPort: 1}", ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-abc, uid: u}]"), want: noPort,
 		},
@@ -360,11 +360,11 @@ func TestRequests(t *testing.T) {
 		forecast
 		most int
 	}{
-		"nothing changes":    {forecast{set: web(spec), cluster: web(spec)}, 0},
-		"only a ConfigMap":   {forecast{set: config}, 0},
-		"without a reader":   {forecast{set: web(spec), unasked: true}, 0},
-		"one Deployment":     {forecast{set: web(spec) + "\n---\n" + config}, 2}, // quotas and budgets of the namespace
-		"with what it needs": {forecast{set: web(spec)}, 3},
+		"nothing changes":  {forecast{set: web(spec), cluster: web(spec)}, 0},
+		"only a ConfigMap": {forecast{set: config}, 0},
+		"without a reader": {forecast{set: web(spec), unasked: true}, 0},
+		"one Deployment":   {forecast{set: web(spec) + "\n---\n" + config}, 2}, // quotas and budgets of the namespace
+		"one Deployment that refers to a ConfigMap outside the set": {forecast{set: web(spec)}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, m := c.foresee(t)
@@ -388,7 +388,7 @@ func TestRequests(t *testing.T) {
 // manifests are incomplete examples.
 func TestRealManifests(t *testing.T) {
 	if testing.Short() {
-		t.Skip("make test looks at real manifests")
+		t.Skip("skipped in short mode; make test checks real manifests")
 	}
 	dir := os.Getenv("CORPUS")
 	if dir == "" {

@@ -24,8 +24,8 @@ func TestLosses(t *testing.T) {
 		want        string // the code and the path
 	}{
 		"a ConfigMap in a volume": {workload("volumes: [{name: v, configMap: {name: a}}]", ""), "ConfigMap/a", `NeedsPruned .spec.template.spec.volumes[name="v"].configMap`},
-		"an optional one":         {workload("volumes: [{name: v, configMap: {name: a, optional: true}}]", ""), "ConfigMap/a", ""},
-		"another one":             {workload("volumes: [{name: v, configMap: {name: a}}]", ""), "ConfigMap/b", ""},
+		"an optional ConfigMap":   {workload("volumes: [{name: v, configMap: {name: a, optional: true}}]", ""), "ConfigMap/a", ""},
+		"another ConfigMap":       {workload("volumes: [{name: v, configMap: {name: a}}]", ""), "ConfigMap/b", ""},
 		"a Secret in env":         {workload("restartPolicy: Always", ", envFrom: [{secretRef: {name: a}}]"), "Secret/a", `NeedsPruned .spec.template.spec.containers[name="c"].envFrom`},
 		"a claim":                 {workload("volumes: [{name: v, persistentVolumeClaim: {claimName: a}}]", ""), "PersistentVolumeClaim/a", `NeedsPruned .spec.template.spec.volumes[name="v"].persistentVolumeClaim`},
 		"an account":              {workload("serviceAccountName: a", ""), "ServiceAccount/a", "NeedsPruned .spec.template.spec.serviceAccountName"},

@@ -60,17 +60,17 @@ func TestScopes(t *testing.T) {
 
 // If one object frees a part of a quota, Pods outside of the set may use it first. The remark says
 // so.
-func TestQuotasBalance(t *testing.T) {
+func TestQuotaReleasedBySetMayNotSuffice(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`
 	forecasts(t, map[string]forecast{
-		"less than others need": {
+		"the set releases less than it needs": {
 			set:     docs(workload("Deployment", "a", 4, app), workload("Deployment", "b", 1, app)),
 			cluster: docs(quota, workload("Deployment", "a", 1, app), workload("Deployment", "b", 3, app)),
 			want:    []string{"QuotaExceeded deployment.apps/a -n prod .spec"},
 			says:    "its 3 new Pods need 3 of pods; ResourceQuota q in namespace prod has 0 of 4 left, objects in this set release 2",
 		},
-		"a paused one that goes on": {
+		"a resumed Deployment": {
 			set:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod}, spec: {replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {` + app + `}}}}`,
 			cluster: docs(quota, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod}, spec: {paused: true, replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {`+app+`}}}}`),
 		},

@@ -8,7 +8,7 @@ import (
 func docs(all ...string) string { return strings.Join(all, "\n---\n") }
 
 // Each of these sets works, so any remark would be wrong.
-func TestSilentAboutWhatWorks(t *testing.T) {
+func TestNoRemarksOnWorkingSets(t *testing.T) {
 	const (
 		app     = `containers: [{name: app, image: a}]`
 		keyed   = `containers: [{name: app, image: a, env: [{name: KEY, valueFrom: {secretKeyRef: {name: keys, key: token}}}]}]`
@@ -20,7 +20,7 @@ func TestSilentAboutWhatWorks(t *testing.T) {
 	forecasts(t, map[string]forecast{
 		// Claims.
 		"a StatefulSet creates the claim that a CronJob mounts": {set: docs(db, backup)},
-		"a StatefulSet in the cluster does":                     {set: backup, cluster: db},
+		"a StatefulSet in the cluster creates the claim":        {set: backup, cluster: db},
 		"a claim template replaces a volume": {set: strings.Replace(db, "containers: [{name: db, image: a}]",
 			"containers: [{name: db, image: a}], volumes: [{name: data, persistentVolumeClaim: {claimName: gone}}]", 1)},
 		"an ephemeral volume of a Pod": {set: docs(
@@ -49,7 +49,7 @@ func TestSilentAboutWhatWorks(t *testing.T) {
 	})
 }
 
-func TestSilentAboutRolloutsThatWork(t *testing.T) {
+func TestNoRemarksOnWorkingRollouts(t *testing.T) {
 	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: prod}, spec: {accessModes: [ReadWriteOncePod]}}"
 	db := func(image, more, status string) string {
 		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: db, namespace: prod}, spec: {replicas: 1, ` + more +
@@ -61,7 +61,7 @@ func TestSilentAboutRolloutsThatWork(t *testing.T) {
 		"no surge, and a share that rounds to none": "maxSurge: 0, maxUnavailable: 25%", // One is unavailable then.
 		"both round to none":                        "maxSurge: 0%, maxUnavailable: 1%",
 		"one is unavailable":                        "maxSurge: 1, maxUnavailable: 1",
-		"all are":                                   "maxSurge: 1, maxUnavailable: 100%",
+		"all Pods are replaced":                     "maxSurge: 1, maxUnavailable: 100%",
 	} {
 		strategy := "strategy: {rollingUpdate: {" + rolling + "}}, "
 		all[name] = forecast{set: db("new", strategy, ""), cluster: docs(db("old", strategy, runs), claim)}
@@ -69,7 +69,7 @@ func TestSilentAboutRolloutsThatWork(t *testing.T) {
 	forecasts(t, all)
 }
 
-func TestSilentAboutQuotasThatSuffice(t *testing.T) {
+func TestNoRemarksOnSufficientQuotas(t *testing.T) {
 	quota := func(hard, used string) string {
 		return "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {" + hard + "}}, status: {hard: {" + hard + "}, used: {" + used + "}}}"
 	}
@@ -84,7 +84,7 @@ func TestSilentAboutQuotasThatSuffice(t *testing.T) {
 			set:     docs(workload("Deployment", "a", 3, asks("'1'")), workload("Deployment", "b", 1, asks("'1'"))),
 			cluster: docs(quota("requests.cpu: '4', pods: '4'", "requests.cpu: '4', pods: '4'"), workload("Deployment", "a", 1, asks("'1'")), workload("Deployment", "b", 3, asks("'1'"))),
 		},
-		"one before it does": {
+		"an earlier object of the set needs less": {
 			set:     docs(workload("Deployment", "a", 1, asks("'1'")), workload("Deployment", "b", 3, asks("'1'"))),
 			cluster: docs(quota("requests.cpu: '4'", "requests.cpu: '4'"), workload("Deployment", "a", 3, asks("'1'")), workload("Deployment", "b", 1, asks("'1'"))),
 		},
@@ -100,7 +100,7 @@ func TestSilentAboutQuotasThatSuffice(t *testing.T) {
 			set:     `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {parallelism: 5, completions: 9, template: {spec: {containers: []}}}}`,
 			cluster: quota("pods: '2'", "pods: '1'"),
 		},
-		"an autoscaler states what Pods ask for": {
+		"a VerticalPodAutoscaler sets the requests": {
 			set: docs(web(`containers: [{name: app, image: a}]`),
 				"{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: v, namespace: prod}, spec: {targetRef: {kind: Deployment, name: web}}}"),
 			cluster: quota("requests.cpu: '2'", ""),
@@ -108,7 +108,7 @@ func TestSilentAboutQuotasThatSuffice(t *testing.T) {
 	})
 }
 
-func TestSilentAboutServicesThatWork(t *testing.T) {
+func TestNoRemarksOnWorkingServices(t *testing.T) {
 	service := func(selector, ports string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {selector: {" + selector + "}, ports: [" + ports + "]}}"
 	}
@@ -126,21 +126,21 @@ func TestSilentAboutServicesThatWork(t *testing.T) {
 	}
 	for _, label := range []string{"statefulset.kubernetes.io/pod-name: db-0", "apps.kubernetes.io/pod-index: '0'", "controller-revision-hash: db-1"} {
 		all["a label that the controller sets, "+label] = forecast{set: docs(service("app: db, "+label, "{port: 80}"), sets)}
-		all["it alone, "+label] = forecast{set: docs(service(label, "{port: 80}"), sets)}
+		all["Service only, "+label] = forecast{set: docs(service(label, "{port: 80}"), sets)}
 	}
 	forecasts(t, all)
 }
 
-func TestSilentAboutBudgetsThatWork(t *testing.T) {
+func TestNoRemarksOnWorkingBudgets(t *testing.T) {
 	budget := "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: prod}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}}"
 	two := workload("Deployment", "web", 2, "containers: []")
 	pod := func(name, owner string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: prod, labels: {app: web}` + owner + `}, spec: {containers: []}}`
 	}
 	forecasts(t, map[string]forecast{
-		"others have Pods that it counts": {set: docs(budget, two), cluster: pod("bare", "")},
-		"a ReplicaSet has them":           {set: docs(budget, two), cluster: pod("r-1", ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u}]")},
-		"a budget that was so before": {
+		"the budget also counts a bare Pod":            {set: docs(budget, two), cluster: pod("bare", "")},
+		"the budget also counts a Pod of a ReplicaSet": {set: docs(budget, two), cluster: pod("r-1", ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u}]")},
+		"the budget blocked evictions before": {
 			set:     docs(two, workload("Deployment", "other", 1, "containers: []")),
 			cluster: docs(budget, strings.Replace(two, "containers: []", "containers: [{name: a, image: old}]", 1)),
 		},

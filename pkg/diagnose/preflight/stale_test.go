@@ -14,23 +14,23 @@ func TestKeptImage(t *testing.T) {
 		containers string
 		kept       bool
 	}{
-		"a word":                     {`[{name: a, image: web:dev}]`, true},
-		"with a registry and a port": {`[{name: a, image: "localhost:5001/web:main"}]`, true},
-		"a snapshot":                 {`[{name: a, image: "web:1.2.3-SNAPSHOT"}]`, true},
-		"latest, kept on purpose":    {`[{name: a, image: web, imagePullPolicy: IfNotPresent}]`, true},
-		"latest is pulled":           {`[{name: a, image: "localhost:5001/web"}]`, false},
-		"it is pulled":               {`[{name: a, image: web:dev, imagePullPolicy: Always}]`, false},
-		"never pulled":               {`[{name: a, image: web:dev, imagePullPolicy: Never}]`, false},
-		"a digest":                   {`[{name: a, image: "web:dev@sha256:ab"}]`, false},
-		"a full version":             {`[{name: a, image: "web:v1.2.3"}]`, false},
-		"with what it is built on":   {`[{name: a, image: "web:1.2.3-alpine"}]`, false},
-		"a commit":                   {`[{name: a, image: "web:main-3f2a9c1"}]`, false},
-		"a whole commit":             {`[{name: a, image: "web:9fceb02d0ae598e95dc970b74767f19372d61af8"}]`, false},
-		"a date":                     {`[{name: a, image: "web:nightly-20260102"}]`, false},
-		"a part of a version":        {`[{name: a, image: "nginx:1.25"}]`, false},
-		"a number":                   {`[{name: a, image: "web:v1"}]`, false},
-		"the second one moves":       {`[{name: a, image: "web:v1"}, {name: b, image: web:dev}]`, true},
-		"the first one moves":        {`[{name: a, image: "web:dev"}, {name: b, image: web:v1}]`, true},
+		"a word as the tag":                  {`[{name: a, image: web:dev}]`, true},
+		"with a registry and a port":         {`[{name: a, image: "localhost:5001/web:main"}]`, true},
+		"a snapshot":                         {`[{name: a, image: "web:1.2.3-SNAPSHOT"}]`, true},
+		"latest, kept on purpose":            {`[{name: a, image: web, imagePullPolicy: IfNotPresent}]`, true},
+		"latest is pulled":                   {`[{name: a, image: "localhost:5001/web"}]`, false},
+		"pull policy Always":                 {`[{name: a, image: web:dev, imagePullPolicy: Always}]`, false},
+		"never pulled":                       {`[{name: a, image: web:dev, imagePullPolicy: Never}]`, false},
+		"a digest":                           {`[{name: a, image: "web:dev@sha256:ab"}]`, false},
+		"a full version":                     {`[{name: a, image: "web:v1.2.3"}]`, false},
+		"a version with a base image suffix": {`[{name: a, image: "web:1.2.3-alpine"}]`, false},
+		"a commit":                           {`[{name: a, image: "web:main-3f2a9c1"}]`, false},
+		"a whole commit":                     {`[{name: a, image: "web:9fceb02d0ae598e95dc970b74767f19372d61af8"}]`, false},
+		"a date":                             {`[{name: a, image: "web:nightly-20260102"}]`, false},
+		"a part of a version":                {`[{name: a, image: "nginx:1.25"}]`, false},
+		"a number":                           {`[{name: a, image: "web:v1"}]`, false},
+		"the second image has a moving tag":  {`[{name: a, image: "web:v1"}, {name: b, image: web:dev}]`, true},
+		"the first image has a moving tag":   {`[{name: a, image: "web:dev"}, {name: b, image: web:v1}]`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := diagnosetest.Read(t, web("containers: "+c.containers))[0]
@@ -40,7 +40,7 @@ func TestKeptImage(t *testing.T) {
 		})
 	}
 	if _, kept := preflight.KeptImage(diagnosetest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")[0]); kept {
-		t.Error("a ConfigMap has an image")
+		t.Error("KeptImage() found an image in a ConfigMap")
 	}
 }
 
@@ -53,9 +53,9 @@ func TestImagesMayBeOld(t *testing.T) {
 	web.Ref.Name, zoo.Ref.Name = "web", "zoo"
 	r, told := preflight.ImagesMayBeOld([]preflight.Kept{zoo, web, zoo})
 	if !told || !strings.Contains(r.Text, "/web and 2 more objects are unchanged") || !strings.Contains(r.Text, "if web:dev was pushed again") {
-		t.Errorf("told %v: %+v", told, r)
+		t.Errorf("got a remark: %v, %+v; want one that names web and counts 2 more objects", told, r)
 	}
 	if r, _ := preflight.ImagesMayBeOld([]preflight.Kept{web}); strings.Contains(r.Text, "more") {
-		t.Errorf("told %+v", r)
+		t.Errorf("got remark %+v, want it to name web only", r)
 	}
 }

@@ -18,7 +18,7 @@ type Limits struct {
 	Again time.Duration
 	// Each limits the requests per minute for one object, and All those for all objects.
 	Each, All int
-	// Most limits how many objects are examined, and Batch how many at once.
+	// Most is the maximum number of objects to examine, and Batch is how many to examine at once.
 	Most, Batch int
 }
 

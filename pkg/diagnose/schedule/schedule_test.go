@@ -102,7 +102,7 @@ func within(t *testing.T, seed uint64, k int, payments []spent, aMinute, dearest
 }
 
 // No more than Most objects are examined before one of them is dropped.
-func TestMost(t *testing.T) {
+func TestMostLimitsExaminedObjects(t *testing.T) {
 	limits := Usual(15 * time.Second)
 	limits.Most, limits.Batch = 3, 10
 	s := New[int](limits)
@@ -113,7 +113,7 @@ func TestMost(t *testing.T) {
 	now = now.Add(15 * time.Second)
 	first := s.Due(now)
 	if len(first) != 3 || s.Due(now) != nil {
-		t.Fatalf("first batch %v, or a second one", first)
+		t.Fatalf("first batch is %v, want 3 objects and no second batch", first)
 	}
 	s.Asked(now, map[int]int{first[0]: 1, first[1]: 1, first[2]: 1}, 0, 1)
 	if n := s.Passed(now); n != 2 {
@@ -153,12 +153,12 @@ func TestMarks(t *testing.T) {
 		states string
 		want   string // for each state: y or m if it moved, s if not
 	}{
-		"replicas get ready":    {`{replicas: 3}, {replicas: 3, readyReplicas: 1}, {replicas: 3, readyReplicas: 2}`, "ymm"},
-		"replicas flap":         {`{readyReplicas: 1}, {readyReplicas: 2}, {readyReplicas: 1}, {readyReplicas: 2}`, "ymss"},
-		"the time of day":       {`{conditions: [{type: Ready, status: "False", message: "at 12:00"}]}, {conditions: [{type: Ready, status: "False", message: "at 12:01"}]}`, "ys"},
-		"a new reason":          {`{conditions: [{type: Ready, status: "False", reason: A}]}, {conditions: [{type: Ready, status: "False", reason: B}]}`, "ym"},
-		"a Job that fails":      {`{active: 1, failed: 0}, {active: 0, failed: 1}, {active: 1, failed: 1}, {active: 0, failed: 2}`, "ymss"},
-		"a container that ends": {`{containerStatuses: [{name: a, restartCount: 1, state: {running: {}}}]}, {containerStatuses: [{name: a, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}}]}, {containerStatuses: [{name: a, restartCount: 2, state: {running: {}}}]}`, "yms"},
+		"replicas get ready":                   {`{replicas: 3}, {replicas: 3, readyReplicas: 1}, {replicas: 3, readyReplicas: 2}`, "ymm"},
+		"replicas flap":                        {`{readyReplicas: 1}, {readyReplicas: 2}, {readyReplicas: 1}, {readyReplicas: 2}`, "ymss"},
+		"only the time in the message changes": {`{conditions: [{type: Ready, status: "False", message: "at 12:00"}]}, {conditions: [{type: Ready, status: "False", message: "at 12:01"}]}`, "ys"},
+		"a new reason":                         {`{conditions: [{type: Ready, status: "False", reason: A}]}, {conditions: [{type: Ready, status: "False", reason: B}]}`, "ym"},
+		"a Job that fails":                     {`{active: 1, failed: 0}, {active: 0, failed: 1}, {active: 1, failed: 1}, {active: 0, failed: 2}`, "ymss"},
+		"a container that ends":                {`{containerStatuses: [{name: a, restartCount: 1, state: {running: {}}}]}, {containerStatuses: [{name: a, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}}]}, {containerStatuses: [{name: a, restartCount: 2, state: {running: {}}}]}`, "yms"},
 	} {
 		var states []map[string]any
 		if err := yaml.Unmarshal([]byte("["+tc.states+"]"), &states); err != nil {

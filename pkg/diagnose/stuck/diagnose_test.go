@@ -222,7 +222,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 				"is named like the manager", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},
-		"the controller's name is known, so no other workload is it": {
+		"the controller's name is known, so other workloads are ruled out": {
 			objects: held + everything, codes: []string{FinalizerControllerGone},
 		},
 		"its manager wrote after the deletion": {
@@ -375,7 +375,7 @@ func TestAdmission(t *testing.T) {
 				field.ErrorList{field.Required(field.NewPath("spec", "size"), "")})},
 			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"spec.size", "kubectl edit"}, blockedBy: "Widget/shop/w",
 		},
-		"we may not update": {
+		"the update is forbidden": {
 			objects: held + webhook, answers: diagnosetest.Answers{Refusal: diagnosetest.Forbidden("widgets")},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone, NotPermitted}, says: []string{"no dry run was possible"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},

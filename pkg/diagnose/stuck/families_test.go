@@ -147,7 +147,7 @@ func TestDefinitions(t *testing.T) {
 			objects: definition + initializing + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes:   []string{InstancesRemain}, says: []string{"storage is (re)initializing", "kubectl annotate customresourcedefinition"},
 		},
-		"the instances went too late": {
+		"the instances were deleted too late": {
 			objects: definition + strings.Replace(initializing, "InstanceDeletionFailed", "InstanceDeletionCheck", 1), codes: []string{ConditionStale},
 		},
 		"instances are unknown": {

@@ -54,7 +54,7 @@ func TestSurvey(t *testing.T) {
 }
 
 // The survey shows the same deletion time for a pod as the cluster.
-func TestSurveyTellsTheServersTime(t *testing.T) {
+func TestSurveyShowsDeletionTimeOfServer(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
 	_, objects, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
 	if err != nil || len(objects) != 1 {
@@ -132,7 +132,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d requests", g.Requests())
 	}
 	if last := causes[len(causes)-1]; last.Code != NotRead || !strings.Contains(strings.Join(last.Evidence, " "), diagnose.ErrNotAsked.Error()) {
-		t.Errorf("not reported: %+v", causes)
+		t.Errorf("no cause says that the budget was exceeded: %+v", causes)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestProgress(t *testing.T) {
 	before := g.Requests()
 	facts, err = g.Gather(t.Context(), m.Objects[0])
 	if err != nil || facts.Before.Left != 8 || facts.After.Left != 7 {
-		t.Errorf("%+v %+v %v after %d requests", facts.Before, facts.After, err, g.Requests()-before)
+		t.Errorf("got counts %+v and %+v, error %v after %d requests; want 8 and 7 objects left", facts.Before, facts.After, err, g.Requests()-before)
 	}
 }
 
@@ -222,7 +222,7 @@ func (s *silence) Select(context.Context, schema.GroupVersionKind, object.Select
 func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, diagnose.ErrSlow }
 
 // A server that does not answer is asked once, not in every round.
-func TestSilence(t *testing.T) {
+func TestSilentServerIsAskedOnce(t *testing.T) {
 	live := diagnosetest.Read(t, strings.TrimSpace(held))[0]
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &silence{}, Now: diagnosetest.Now}}
 	facts, err := g.Gather(t.Context(), live)
@@ -235,6 +235,6 @@ func TestSilence(t *testing.T) {
 	first := g.Requests()
 	answers := Explainer{Gatherer: diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}}
 	if _, err := answers.Gather(t.Context(), live); err != nil || answers.Requests() <= first {
-		t.Errorf("%d requests, but only %d to a server that answers: %v", first, answers.Requests(), err)
+		t.Errorf("sent %d requests, want fewer than the %d to a server that answers: %v", first, answers.Requests(), err)
 	}
 }

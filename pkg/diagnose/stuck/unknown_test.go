@@ -23,7 +23,7 @@ func (unansweredError) Unreachable() bool { return true }
 
 // A question without an answer is reported, regardless of its error and of how the error is
 // wrapped. An object that was not read is not mistaken for an absent one (edge case 67).
-func TestNoGapIsUntold(t *testing.T) {
+func TestUnansweredQuestionsAreReported(t *testing.T) {
 	code := func(code int32, reason metav1.StatusReason) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}
 	}

@@ -12,7 +12,7 @@ import (
 // Some faults do not keep the object from getting ready: those behind a load balancer that has no
 // address yet, and those of Pods of an older revision, which will be replaced anyway. They are
 // reported, but do not end a wait.
-func TestTroubleBesideEndsNothing(t *testing.T) {
+func TestUnrelatedFaultsDoNotEndWait(t *testing.T) {
 	balancer := func(status, more string) string {
 		return `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod, uid: s-1}, spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80, targetPort: http}]}, status: {loadBalancer: {` + status + `}}}` + more
 	}

@@ -122,7 +122,7 @@ func TestAttach(t *testing.T) {
 				"Pod new, from the newer revision, waits for it on node node-2",
 			},
 		},
-		"no deadlock: the old Pod may go first": {
+		"no deadlock: the old Pod may be deleted first": {
 			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + newer + bound,
 			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old uses on node node-1"},
 		},
@@ -134,7 +134,7 @@ func TestAttach(t *testing.T) {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
 			want:  []string{"Starting: pod/new -n prod: is starting; nothing looks wrong so far"},
 		},
-		"a lock on one node": {
+		"volume locked by a Pod on the same node": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
 			want: []string{
 				"VolumeShared: pod/new -n prod: exits while Pod old from the older revision uses PersistentVolumeClaim data on the same node: a program that locks its files cannot start before the old Pod is gone, and the rollout keeps the old Pod until this one is ready",
@@ -143,11 +143,11 @@ func TestAttach(t *testing.T) {
 			blocked: "pod/old -n prod",
 			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
 		},
-		"no lock: the old Pod may go first": {
+		"no lock: the old Pod may be deleted first": {
 			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
 			want:  []string{"ContainerCrash: pod/new -n prod: container app exits with code 100 each time it starts"},
 		},
-		"no lock: the claim is for many": {
+		"no lock: the claim is ReadWriteMany": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + strings.Replace(bound, "ReadWriteOnce", "ReadWriteMany", 1),
 			want:  []string{"ContainerCrash: pod/new -n prod: container app exits with code 100 each time it starts"},
 		},

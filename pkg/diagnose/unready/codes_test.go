@@ -37,7 +37,7 @@ func TestCodes(t *testing.T) {
 	}
 	for _, code := range listed(t) {
 		if !strings.Contains(stories.String(), `"`+code+": ") {
-			t.Errorf("%s: no story has it", code)
+			t.Errorf("%s: no test story produces it", code)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // An object that is ready does not complain, and an object that has failed does. The statuses are
 // those that were collected for package readiness.
-func TestComplainsAsReadinessJudges(t *testing.T) {
+func TestComplainsAgreesWithReadiness(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("no statuses: %v", err)
@@ -70,7 +70,7 @@ func TestComplains(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := unready.Complains(&unstructured.Unstructured{Object: object}); got != want {
-			t.Errorf("%s complains: %v", said, got)
+			t.Errorf("Complains(%s) = %v", said, got)
 		}
 	}
 }

@@ -134,12 +134,12 @@ func TestImages(t *testing.T) {
 			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
 			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},
 		},
-		"not found or not allowed: the registry does not tell": {
+		"not found or not allowed: the registry does not say which": {
 			facts:    waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization"),
 			want:     []string{"ImageAccessDenied: pod/web-1 -n prod: container app: image registry.example/app:1 does not exist, or the registry denies the node access to it"},
 			evidence: []string{"the Pod has no imagePullSecrets"},
 		},
-		"for another platform": {
+		"no image for the platform": {
 			facts: waiting("ErrImagePull", `failed to pull and unpack image: no match for platform in manifest: not found`),
 			want:  []string{"ImagePlatformMissing: pod/web-1 -n prod: container app: image registry.example/app:1 exists, but not for the node's platform"},
 		},
@@ -152,7 +152,7 @@ func TestImages(t *testing.T) {
 			want:     []string{"ImagePullFailed: pod/web-1 -n prod: container app: image registry.example/app:1 cannot be pulled"},
 			evidence: []string{"Pod web-1: waiting, ImagePullBackOff", "Back-off pulling image"},
 		},
-		"no name": {
+		"invalid image name": {
 			facts: waiting("InvalidImageName", "couldn't parse"),
 			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is not a valid image name"},
 		},
@@ -170,7 +170,7 @@ func TestImages(t *testing.T) {
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
 			next:     "kubectl get pods -o 'custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID' -n prod",
 		},
-		"a node has an older image, and pulls": {
+		"a node has an older image, and the policy is Always": {
 			facts: replicaSet(2) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + strings.Replace(running("web-2", "node-2", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"), "{name: app,", "{name: app, imagePullPolicy: Always,", 1),
@@ -214,7 +214,7 @@ status:
 
 // A transient failure of a registry or a network says nothing about the image, so it must not end a
 // wait.
-func TestPullsThatMayPass(t *testing.T) {
+func TestTransientPullFailures(t *testing.T) {
 	for said, image := range map[string]string{
 		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          "registry.example/app:1",
 		`toomanyrequests: too many failed login attempts, access denied`:                                 "registry.example/app:1",

@@ -78,7 +78,7 @@ func TestCustom(t *testing.T) {
 			facts: widget("", ", status: {phase: Odd}") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncFailed, message: no quota left, involvedObject: {uid: w-1}}`,
 			want:  []string{"WarningEvent: widget.example.com/w -n prod: SyncFailed: no quota left"},
 		},
-		"its Pod": {
+		"unready Pod of the object": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: "False", reason: Waiting}]}`) + "\n---\n" +
 				`{apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1, controller: true}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`,
 			want: []string{"NoNodes: pod/w-0 -n prod: there are no nodes to run on", "ConditionFalse: widget.example.com/w -n prod is not Ready (Waiting)"},
@@ -103,7 +103,7 @@ func TestDefinitions(t *testing.T) {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.x.k8s.io}, status: {conditions: [{type: Established, status: "True"}, {type: KubernetesAPIApprovalPolicyConformant, status: "False", reason: MissingAnnotation, message: protected groups must have approval annotation}]}}`,
 			want:  []string{"GroupProtected: customresourcedefinition.apiextensions.k8s.io/a.x.k8s.io is in a group reserved for Kubernetes, without the required approval"},
 		},
-		"not yet": {
+		"not established yet": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: Established, status: "False", reason: Installing}]}}`,
 			want:  []string{"NotEstablished: customresourcedefinition.apiextensions.k8s.io/a.example.com is not established yet"},
 		},

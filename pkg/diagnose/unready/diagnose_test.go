@@ -82,7 +82,7 @@ func sane(t *testing.T, causes []event.Cause) {
 		commandtest.Check(t, c.Next)
 		for _, text := range append([]string{c.Message, c.Next, c.Risk}, c.Evidence...) {
 			if strings.ContainsAny(text, "\n\r\x1b\x00") || len(text) > 1000 {
-				t.Errorf("%s: not one line: %q", c.Code, text)
+				t.Errorf("%s: text has several lines or is too long: %q", c.Code, text)
 			}
 		}
 		if c.Message == "" || len(c.Evidence) == 0 && c.Code != "NodeMissing" {
@@ -165,14 +165,14 @@ func stories(t *testing.T, all map[string]story) {
 	}
 }
 
-func TestNothingToSay(t *testing.T) {
+func TestNoCausesForHealthyObjects(t *testing.T) {
 	if got := unready.Diagnose(unready.Facts{}); got != nil {
-		t.Errorf("causes of nothing: %v", got)
+		t.Errorf("Diagnose() of no facts = %v, want nil", got)
 	}
 	stories(t, map[string]story{
 		"a ConfigMap": {facts: `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod}}`},
 		"a Pod that is ready": {facts: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: prod}, spec: {nodeName: n},
   status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`},
-		"a kind that took the name of another": {facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: p, namespace: prod}, spec: [odd], status: text}`},
+		"a Deployment with fields of unexpected types": {facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: p, namespace: prod}, spec: [odd], status: text}`},
 	})
 }

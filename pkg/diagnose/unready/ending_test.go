@@ -150,7 +150,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 			{75 * time.Second, creating, nil},
 			{minutes(4), ready, nil},
 		},
-		"a webhook that comes back": {
+		"a webhook that becomes available again": {
 			{0, refusedPods(`Internal error occurred: failed calling webhook "gate.example.com": no endpoints available for service "gate"`), nil},
 			{minutes(4), creating, nil},
 			{minutes(4.5), ready, nil},
@@ -186,7 +186,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 		"a fault is fixed, and the rollout is slow": {
 			{0, older(waitingFor("InvalidImageName", ""), waitingFor("ContainerCreating", "")), nil}, {minutes(4), ready, nil},
 		},
-		"a broken Pod is replaced one by one": {
+		"broken Pods are replaced one by one": {
 			{0, rolling(waitingFor("InvalidImageName", "")), nil},
 			{10 * time.Second, older(waitingFor("InvalidImageName", ""), waitingFor("ContainerCreating", "")), nil},
 			{minutes(4.5), ready, nil},
@@ -206,7 +206,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 			last := frames[len(frames)-1].at
 			out := replay(t, frames, 10*time.Minute)
 			if out.err != nil || out.waited.Action != event.Met || out.after < last || out.after > last+time.Second {
-				t.Errorf("%s after %s, for %v: %s", out.waited.Action, out.after, out.err, codesOf(out.waited.Causes))
+				t.Errorf("got %s after %s, error %v, causes %s; want the wait to succeed after the last change", out.waited.Action, out.after, out.err, codesOf(out.waited.Causes))
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 				t.Errorf("after %s, want between %s and %s", out.after, least, most)
 			}
 			if !strings.HasPrefix(codesOf(out.waited.Causes), code) || !strings.Contains(out.waited.Note, "ended early: "+code) {
-				t.Errorf("note %q, causes %q", out.waited.Note, codesOf(out.waited.Causes))
+				t.Errorf("note %q and causes %q do not start with the expected code", out.waited.Note, codesOf(out.waited.Causes))
 			}
 		})
 	}
@@ -252,7 +252,7 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 
 // A cause ends a wait only if it still exists at that moment. In this test, the Secret is created
 // after the search for it.
-func TestEndingLooksAnew(t *testing.T) {
+func TestCauseIsCheckedAgainBeforeEnding(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
 	lasting := unready.Lastings()["SecretMissing"]
 	for _, before := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
@@ -262,7 +262,7 @@ func TestEndingLooksAnew(t *testing.T) {
 		// Once the Secret exists, only the kubelet's report remains. The time of that cause begins
 		// then.
 		if out.waited.Action != event.Failed || strings.Contains(codesOf(out.waited.Causes), "SecretMissing") {
-			t.Errorf("%s before: %s %s", before, out.waited.Action, codesOf(out.waited.Causes))
+			t.Errorf("Secret created %s before the end: got %s, causes %s", before, out.waited.Action, codesOf(out.waited.Causes))
 		}
 	}
 }
@@ -287,7 +287,7 @@ func triedAt(message string, at time.Duration) string {
 
 // A controller that was refused retries at growing intervals. So its message may still be there
 // when the reason is gone.
-func TestOldRefusalEndsNothing(t *testing.T) {
+func TestOldRefusalDoesNotEndWait(t *testing.T) {
 	const minute = time.Minute
 	for code, message := range recordedRefusals() {
 		for name, frames := range map[string][]frame{
@@ -310,7 +310,7 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 
 // A refusal ends the wait only when the controller is refused again after the cause's time is over,
 // even if that is late.
-func TestLastingRefusalEnds(t *testing.T) {
+func TestLastingRefusalEndsWait(t *testing.T) {
 	for code, message := range recordedRefusals() {
 		t.Run(code, func(t *testing.T) {
 			lasting := unready.Lastings()[code]

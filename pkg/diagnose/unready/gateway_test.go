@@ -4,7 +4,7 @@ import "testing"
 
 // If an object of the Gateway API refers to a missing object, the missing object is the cause,
 // because no controller acts without it.
-func TestReferencesThatLeadNowhere(t *testing.T) {
+func TestReferencesToMissingObjects(t *testing.T) {
 	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: prod, uid: r-1, creationTimestamp: "2026-01-01T11:50:00Z"},
   spec: {parentRefs: [{name: front}], rules: [{backendRefs: [{name: web, port: 80}, {name: pool, kind: Pool, group: example.com}]}]}}`
 	stories(t, map[string]story{

@@ -54,7 +54,7 @@ func TestGatherManyPods(t *testing.T) {
 		"list Event type!=Normal", "list Pod app=web", "list ReplicaSet app=web",
 	}
 	if diff := cmp.Diff(want, s.Asked()); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	if len(causes) != 1 || causes[0].Message != "200 Pods: container app needs Secret keys, which does not exist" {
 		t.Fatalf("causes %+v", causes)
@@ -65,19 +65,19 @@ func TestGatherManyPods(t *testing.T) {
 }
 
 // If a Pod is ready, nothing more is read about it.
-func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
+func TestGatherReadsNoDetailsOfReadyPods(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Running, conditions: [{type: Ready, status: "True"}]}`)
 	s := &diagnosetest.Memory{Objects: objects}
 	gather(t, s, live)
 	want := []string{"get Namespace prod", "list Event type!=Normal", "list Pod app=web", "list ReplicaSet app=web"}
 	if diff := cmp.Diff(want, s.Asked()); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
 
 // The search for a controller starts only if nothing else explains the object.
-func TestGatherController(t *testing.T) {
+func TestGatherSearchesControllerOnlyIfNeeded(t *testing.T) {
 	const definition = `
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, versions: [{name: v1, subresources: {status: {}}}]}}`
@@ -114,7 +114,7 @@ func TestGatherController(t *testing.T) {
 				t.Errorf("causes %+v", causes)
 			}
 			if diff := cmp.Diff(slices.Sorted(slices.Values(tt.want)), m.Asked()); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
+				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -175,19 +175,19 @@ func TestGatherNeverReadsSecrets(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
 
 // Without the right to list workloads, one cause says so. Nothing is read that would only help to
 // find a workload.
-func TestGatherControllerUnlisted(t *testing.T) {
+func TestGatherControllerWithoutListPermission(t *testing.T) {
 	forbidden := diagnosetest.Forbidden("these")
 	const stale = `, generation: 3, managedFields: [{manager: widget-operator, operation: Update, subresource: status, time: "2026-01-01T11:55:00Z"}]`
 	live := diagnosetest.Read(t, widget(stale, ", status: {observedGeneration: 2}"))[0]
 	for name, failing := range map[string]map[string]error{
-		"may list": nil,
-		"may not":  {"Deployment": forbidden, "StatefulSet": forbidden, "DaemonSet": forbidden},
+		"workloads may be listed":     nil,
+		"workloads may not be listed": {"Deployment": forbidden, "StatefulSet": forbidden, "DaemonSet": forbidden},
 	} {
 		m := &diagnosetest.Memory{Objects: []*unstructured.Unstructured{live}, Answers: diagnosetest.Answers{Failing: failing}}
 		causes := unready.Diagnose(gather(t, m, live))

@@ -202,7 +202,7 @@ func (s story) hangs(t *testing.T, causes []event.Cause) {
 func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Duration) {
 	t.Helper()
 	if len(out.stalled) == 0 {
-		t.Fatalf("no report of %q", codes)
+		t.Fatalf("%q is never reported", codes)
 	}
 	var last string
 	var at time.Duration
@@ -214,7 +214,7 @@ func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Durat
 		last, at = now, one.at
 	}
 	if last != codes || at < from || at > from+soon {
-		t.Errorf("after %s, report of %q; want %q, within %s after %s", at, last, codes, soon, from)
+		t.Errorf("after %s, got %q; want %q, within %s after %s", at, last, codes, soon, from)
 	}
 }
 
@@ -240,7 +240,7 @@ func (s *scene) bounded(t *testing.T) {
 			for n := i; n < len(bound.at); n++ {
 				most := bound.aMinute*(1+bound.at[n].Sub(bound.at[i]).Minutes()) + float64(dearest)
 				if float64(n-i+1) > most {
-					t.Fatalf("%d requests %s in %s", n-i+1, bound.what, bound.at[n].Sub(bound.at[i]))
+					t.Fatalf("too many requests: %d %s in %s", n-i+1, bound.what, bound.at[n].Sub(bound.at[i]))
 				}
 			}
 		}
@@ -258,7 +258,7 @@ func codesOf(causes []event.Cause) string {
 
 // A fault may appear below an object that has been stuck for a long time and does not change. It is
 // reported as soon as a fault that exists from the beginning.
-func TestLateTrouble(t *testing.T) {
+func TestLateFaultIsReportedSoon(t *testing.T) {
 	pod := func(state string) string {
 		return `{phase: Pending, containerStatuses: [{name: app, state: {waiting: ` + state + `}}]}`
 	}
@@ -280,7 +280,7 @@ func TestLateTrouble(t *testing.T) {
 }
 
 // If a wait is interrupted, it reports what it knows at once, and sends no more requests.
-func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
+func TestInterruptedWaitReportsKnownCauses(t *testing.T) {
 	live, others := web(t, 1, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
 	s := &scene{reader: &teller{Memory: diagnosetest.Memory{Objects: append(others, live)}, absent: []string{"Secret/prod/keys"}}, live: live}
@@ -292,16 +292,16 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 		before = len(s.all)
 	})
 	if got := codesOf(out.waited.Causes); got != "SecretMissing secret/keys -n prod" || out.after > 51*time.Second || len(s.all) > before {
-		t.Errorf("after %s, with %d more requests: %s", out.after, len(s.all)-before, got)
+		t.Errorf("ended after %s with %d more requests and causes %s", out.after, len(s.all)-before, got)
 	}
 }
 
 // Lastings has the same codes as docs/unready.md.
-func TestLastings(t *testing.T) {
+func TestLastingsMatchDocumentation(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(unready.Lastings())); !slices.Equal(got, slices.Compact(want)) {
-		t.Errorf("the table has %q, docs/unready.md %q", got, want)
+		t.Errorf("Lastings has %q, docs/unready.md has %q", got, want)
 	}
 	for _, code := range slices.Sorted(maps.Keys(unready.Lastings())) {
 		if l := unready.Lastings()[code]; l.After < 15*time.Second || l.After >= 5*time.Minute {

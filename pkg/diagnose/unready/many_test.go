@@ -36,7 +36,7 @@ func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 
 // Of two hundred Deployments, fifty are stuck. Each of them is explained soon, and all explanations
 // together stay within the budget of requests.
-func TestFiftyThatHang(t *testing.T) {
+func TestFiftyStuckDeployments(t *testing.T) {
 	const all, hanging = 200, 50
 	c := &crowd{scene: scene{reader: &teller{}}}
 	var targets []wait.Target

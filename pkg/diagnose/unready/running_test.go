@@ -36,13 +36,13 @@ func TestRunning(t *testing.T) {
 		want    []string
 		differs bool
 	}{
-		"one image":             {runningPod("a", "n1", "web:dev", oneDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 a b"}, false},
-		"two under one name":    {runningPod("a", "n1", "web:dev", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, "") + runningPod("c", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b c", "app sha256:2222 a"}, true},
-		"of an older template":  {runningPod("a", "n1", "web:old", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
-		"terminating":           {runningPod("a", "n1", "web:dev", otherDigest, `, deletionTimestamp: "2026-01-01T11:00:00Z"`) + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
-		"without a digest":      {runningPod("a", "n1", "web:dev", "sha256:3333", "") + runningPod("b", "n2", "web:dev", "sha256:4444", ""), []string{"app sha256:3333 a", "app sha256:4444 b"}, false},
-		"the node does not say": {runningPod("a", "n1", "web:dev", "", ""), nil, false},
-		"no Pods":               {"", nil, false},
+		"one image":                          {runningPod("a", "n1", "web:dev", oneDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 a b"}, false},
+		"different images under one name":    {runningPod("a", "n1", "web:dev", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, "") + runningPod("c", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b c", "app sha256:2222 a"}, true},
+		"Pod of an older template":           {runningPod("a", "n1", "web:old", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"terminating":                        {runningPod("a", "n1", "web:dev", otherDigest, `, deletionTimestamp: "2026-01-01T11:00:00Z"`) + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"without a digest":                   {runningPod("a", "n1", "web:dev", "sha256:3333", "") + runningPod("b", "n2", "web:dev", "sha256:4444", ""), []string{"app sha256:3333 a", "app sha256:4444 b"}, false},
+		"the node does not report the image": {runningPod("a", "n1", "web:dev", "", ""), nil, false},
+		"no Pods":                            {"", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, workload+c.pods)}
@@ -61,7 +61,7 @@ func TestRunning(t *testing.T) {
 				_, differs = unready.DifferingImages(runs)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" || differs != c.differs {
-				t.Errorf("differ: %v (-want +got):\n%s", differs, diff)
+				t.Errorf("images differ: %v (-want +got):\n%s", differs, diff)
 			}
 			if asked := m.Asked(); len(asked) != 2 {
 				t.Errorf("asked %q", asked)
@@ -71,27 +71,27 @@ func TestRunning(t *testing.T) {
 }
 
 // Only a few workloads are read. Workloads that cannot be read are omitted.
-func TestRunningAsksLittle(t *testing.T) {
+func TestRunningSendsFewRequests(t *testing.T) {
 	m := &diagnosetest.Memory{}
 	refs := slices.Repeat([]object.Ref{{GVK: named("Deployment.apps/prod/web").GVK, Namespace: "prod", Name: "web"}}, 300)
 	for i := range refs {
 		refs[i].Name += fmt.Sprint(i)
 	}
 	if runs := unready.Running(t.Context(), m, refs); runs != nil {
-		t.Errorf("images of deleted workloads: %v", runs)
+		t.Errorf("got images of deleted workloads: %v", runs)
 	}
 	if asked := m.Asked(); len(asked) > unready.MostRunning {
 		t.Errorf("%d requests", len(asked))
 	}
 	m = &diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("Deployment")}}}
 	if runs := unready.Running(t.Context(), m, refs[:1]); runs != nil {
-		t.Errorf("images of forbidden Pods: %v", runs)
+		t.Errorf("got images of forbidden Pods: %v", runs)
 	}
 }
 
 // A Service or an Ingress that is ready but has no backend gets a remark. An object that cannot be
 // read gets none.
-func TestUnanswered(t *testing.T) {
+func TestObjectsWithoutBackend(t *testing.T) {
 	const pod = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: prod, uid: a, labels: {app: web}}, status: {phase: Running}}`
@@ -103,14 +103,14 @@ func TestUnanswered(t *testing.T) {
 		forbidden string
 		want      []string
 	}{
-		"with a Pod":                 {service + pod, "", nil},
-		"without a Pod":              {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
-		"Pods may not be listed":     {service, "Pod", nil},
-		"no selector":                {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
-		"an external name":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
-		"an Ingress and its Service": {ingress + "\n---\n" + service, "", nil},
-		"an Ingress without it":      {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
-		"Services may not be read":   {ingress, "Service", nil},
+		"with a Pod":                     {service + pod, "", nil},
+		"without a Pod":                  {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
+		"Pods may not be listed":         {service, "Pod", nil},
+		"no selector":                    {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
+		"ExternalName Service":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
+		"an Ingress and its Service":     {ingress + "\n---\n" + service, "", nil},
+		"an Ingress without its Service": {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
+		"Services may not be read":       {ingress, "Service", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, c.objects)}

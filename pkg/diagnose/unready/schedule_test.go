@@ -93,7 +93,7 @@ func TestUnscheduled(t *testing.T) {
 
 // Pods with the same fault share one cause. The cause says how many they are, and how many Pods
 // were not examined.
-func TestPodsAlike(t *testing.T) {
+func TestPodsWithSameFaultShareCause(t *testing.T) {
 	alike := func(name, labels string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},
   spec: {nodeSelector: ` + labels + `}, status: {conditions: [{type: PodScheduled, status: "False", message: "0/1 nodes are available: 1 node(s) were unschedulable."}]}}`
@@ -108,7 +108,7 @@ func TestPodsAlike(t *testing.T) {
 			want:     []string{"Unschedulable: 5 Pods: fits none of 1 node: 1 has been cordoned"},
 			evidence: []string{"Pods: pod/a -n prod, pod/b -n prod, pod/c -n prod and 2 more"},
 		},
-		"one has another fault": {
+		"one Pod has another fault": {
 			facts: facts + "\n---\n" + `{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: prod, uid: f, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},
   spec: {nodeName: gone}, status: {phase: Running}}`,
 			absent: []string{"Node/gone"},

@@ -103,7 +103,7 @@ func TestGive(t *testing.T) {
 			entries: []string{`helm Apply apps/v1 {f:spec: {f:replicas: {}}}`, kcm}, wish: transfer.Wish{To: "kube-controller-manager"}, paths: []string{".spec.replicas"},
 			want: []string{"kube-controller-manager Update apps/v1:status .status.replicas", "kube-controller-manager Update apps/v1 .spec.replicas"},
 		},
-		"within one manager (edge case 6)": {
+		"from Update to Apply of one manager (edge case 6)": {
 			entries: []string{helm, `helm Update apps/v1 {f:spec: {f:replicas: {}}}`}, wish: transfer.Wish{To: "helm", From: []string{"helm"}},
 			want: []string{"helm Apply apps/v1 .spec.paused .spec.replicas"},
 		},
@@ -153,10 +153,10 @@ func TestGive(t *testing.T) {
 				left = append(left, l.Path.String()+" "+string(l.Why))
 			}
 			if diff := cmp.Diff(tc.left, left); diff != "" {
-				t.Errorf("left: -want +got\n%s", diff)
+				t.Errorf("left (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(said(entries(t, tc.entries...)), said(had)); diff != "" {
-				t.Errorf("what was read is changed:\n%s", diff)
+				t.Errorf("Give changed its input:\n%s", diff)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestGive(t *testing.T) {
 
 // Releasing a field without an owner succeeds, so that a job can be repeated. Releasing fails for a
 // part of a value that another manager owns as a whole, and for another manager's field.
-func TestReleasedTwice(t *testing.T) {
+func TestRepeatedReleaseSucceeds(t *testing.T) {
 	had := entries(t, `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `edit Update v1 {f:data: {f:b: {}}}`)
 	wish := transfer.Wish{Mode: transfer.Release, From: []string{"edit"}, Paths: paths(t, ".data.b")}
 	once, err := transfer.Give(had, wish)
@@ -173,7 +173,7 @@ func TestReleasedTwice(t *testing.T) {
 	}
 	twice, err := transfer.Give(once.Entries, wish)
 	if err != nil || len(twice.Given) != 0 || len(twice.Left) != 0 {
-		t.Errorf("a second time: %+v, %v", twice, err)
+		t.Errorf("second release: got %+v, %v, want no changes and no error", twice, err)
 	}
 	if diff := cmp.Diff(said(once.Entries), said(twice.Entries)); diff != "" {
 		t.Error(diff)
@@ -195,20 +195,20 @@ func TestRefused(t *testing.T) {
 		want    string
 		hint    string
 	}{
-		"several owners":               {[]string{helm, flux}, transfer.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
-		"several owners, no receiver":  {[]string{helm, flux}, transfer.Wish{Mode: transfer.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
-		"nobody's":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
-		"another manager's field":      {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
-		"a part of an atomic value":    {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
-		"an unknown receiver":          {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
-		"the server's own bookkeeping": {[]string{helm}, transfer.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
-		"the verb's own manager":       {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
-		"the status":                   {[]string{helm}, transfer.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
-		"the identity":                 {[]string{helm}, transfer.Wish{To: "helm"}, ".metadata.name", "identity", ""},
-		"no managed fields":            {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
-		"nothing owned":                {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
-		"a typo":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
-		"the last owner":               {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
+		"several owners":                 {[]string{helm, flux}, transfer.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
+		"several owners, no receiver":    {[]string{helm, flux}, transfer.Wish{Mode: transfer.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
+		"nobody's":                       {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
+		"another manager's field":        {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
+		"a part of an atomic value":      {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
+		"an unknown receiver":            {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
+		"the server's own bookkeeping":   {[]string{helm}, transfer.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
+		"the give command's own manager": {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
+		"the status":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
+		"the identity":                   {[]string{helm}, transfer.Wish{To: "helm"}, ".metadata.name", "identity", ""},
+		"no managed fields":              {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
+		"nothing owned":                  {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
+		"a typo":                         {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
+		"the last owner":                 {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.path != "" {
@@ -230,7 +230,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("hint %q, want %q", hinted.Hint(), tc.hint)
 			}
 			if tc.wish.Mode == transfer.Release && strings.Contains(hinted.Hint(), "--share") {
-				t.Errorf("what is released cannot be shared: %q", hinted.Hint())
+				t.Errorf("the hint for a release suggests --share: %q", hinted.Hint())
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 
 // Any entries may move to another version. No manager gains or loses fields, no two entries have
 // one owner, and other entries are unchanged.
-func TestReversionLosesNothing(t *testing.T) {
+func TestReversionKeepsFieldsOfManagers(t *testing.T) {
 	pick := func(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -42,12 +42,12 @@ func TestReversionLosesNothing(t *testing.T) {
 		}
 		got := transfer.Reversion(entries, moving, "x/v1")
 		if before, after := holdings(entries), holdings(got); before != after {
-			t.Fatalf("seed %d: held before\n%s\nand after\n%s", seed, before, after)
+			t.Fatalf("seed %d: fields of managers were\n%s\nand are now\n%s", seed, before, after)
 		}
 		for i, e := range got {
 			for _, other := range got[:i] {
 				if other.SameEntry(e.Owner) {
-					t.Fatalf("seed %d: %v is there twice", seed, e.Owner)
+					t.Fatalf("seed %d: two entries for %v", seed, e.Owner)
 				}
 			}
 		}
@@ -56,11 +56,11 @@ func TestReversionLosesNothing(t *testing.T) {
 			now := managedfields.HeldBy(got, e.Owner)
 			switch {
 			case moves && !now.Empty():
-				t.Fatalf("seed %d: %v is still there", seed, e.Owner)
+				t.Fatalf("seed %d: %v should have moved, but still owns fields", seed, e.Owner)
 			case !moves && !e.Fields.Difference(now).Empty():
-				t.Fatalf("seed %d: %v lost something", seed, e.Owner)
+				t.Fatalf("seed %d: %v lost fields", seed, e.Owner)
 			case !moves && !now.Equals(e.Fields) && e.APIVersion != "x/v1":
-				t.Fatalf("seed %d: %v got something", seed, e.Owner)
+				t.Fatalf("seed %d: %v gained fields", seed, e.Owner)
 			}
 		}
 	}

@@ -38,14 +38,14 @@ func TestMayAnchor(t *testing.T) {
 		case hasAnchor(&tree):
 			found++
 			if !may {
-				t.Errorf("%q has an anchor", text.String())
+				t.Errorf("mayAnchor() = false for %q, which has an anchor", text.String())
 			}
 		case !may:
 			spared++
 		}
 	}
 	if found < enough || spared < enough {
-		t.Errorf("%d texts with an anchor and %d without were looked at", found, spared)
+		t.Errorf("checked only %d texts with an anchor and %d without", found, spared)
 	}
 }
 

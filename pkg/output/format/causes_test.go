@@ -26,13 +26,13 @@ func TestHeldBy(t *testing.T) {
 func TestBrief(t *testing.T) {
 	refusal := []string{"condition ReplicaFailure: pods are forbidden", "used: pods 1 of 1"}
 	for name, test := range map[string]struct{ causes, want []event.Cause }{
-		"recognized":   {[]event.Cause{{Code: "QuotaExceeded", Evidence: refusal}}, []event.Cause{{Code: "QuotaExceeded", Evidence: refusal[1:]}}},
-		"not":          {[]event.Cause{{Code: "CreateRefused", Evidence: refusal}}, []event.Cause{{Code: "CreateRefused", Evidence: refusal}}},
-		"a namespace":  {[]event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}, {Code: "ContentRemains"}}, []event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}}},
-		"content only": {[]event.Cause{{Code: "ContentRemains"}}, []event.Cause{{Code: "ContentRemains"}}},
-		"a deadline":   {[]event.Cause{{Code: "ImagePull"}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "ImagePull"}}},
-		"no reason":    {[]event.Cause{{Code: "NotAllowed", Doubt: true}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "NotAllowed"}, {Code: "ProgressDeadlineExceeded"}}},
-		"none":         {nil, nil},
+		"recognized":              {[]event.Cause{{Code: "QuotaExceeded", Evidence: refusal}}, []event.Cause{{Code: "QuotaExceeded", Evidence: refusal[1:]}}},
+		"not":                     {[]event.Cause{{Code: "CreateRefused", Evidence: refusal}}, []event.Cause{{Code: "CreateRefused", Evidence: refusal}}},
+		"a namespace":             {[]event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}, {Code: "ContentRemains"}}, []event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}}},
+		"only remaining contents": {[]event.Cause{{Code: "ContentRemains"}}, []event.Cause{{Code: "ContentRemains"}}},
+		"a deadline":              {[]event.Cause{{Code: "ImagePull"}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "ImagePull"}}},
+		"doubtful cause does not explain a deadline": {[]event.Cause{{Code: "NotAllowed", Doubt: true}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "NotAllowed"}, {Code: "ProgressDeadlineExceeded"}}},
+		"none": {nil, nil},
 	} {
 		before := slices.Clone(refusal)
 		if got := Brief(test.causes); !slices.EqualFunc(got, test.want, func(a, b event.Cause) bool { return a.Code == b.Code && slices.Equal(a.Evidence, b.Evidence) }) {

@@ -15,10 +15,10 @@ func TestLongMessage(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	if text := ErrorLines(err, 0); len(text) != 1 || text[0] != err.Error() {
-		t.Errorf("in a log %q", text)
+		t.Errorf("without a terminal: got %q, want the whole message", text)
 	}
 	ca := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
 	if text := ErrorLines(ca, 0); len(text) != 1 || len(text[0]) > 100 || !strings.HasSuffix(text[0], "… 2,000 bytes at .spec") {
-		t.Errorf("a CA in a log: %q", text)
+		t.Errorf("CA without a terminal: got %q, want it shortened", text)
 	}
 }

@@ -26,7 +26,7 @@ func TestValue(t *testing.T) {
 		"quotes":                    {`"x"`, `"\"x\""`},
 		"map":                       {map[string]any{"b": []any{int64(1), "<&>"}, "a": nil}, `{"a":null,"b":[1,"<&>"]}`},
 		"lines":                     {"one\ntwo\nthree\n", "one… (+2 lines)"},
-		"a line and its end":        {"one\n", `"one\n"`},
+		"one line with a newline":   {"one\n", `"one\n"`},
 		"escape sequence":           {"\x1b[1m", `"\x1b[1m"`},
 		"escape in a map":           {map[string]any{"a": "\u009b"}, `{"a":"\u009b"}`},
 		"escape in a line":          {"\x1b[1m\nx", `\x1b[1m… (+1 line)`},

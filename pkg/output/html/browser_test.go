@@ -42,7 +42,7 @@ func openBrowser(t *testing.T) *browser {
 		}
 	}
 	if program == "" {
-		t.Skip("no Chromium is installed: whether the page sorts and filters was not tested")
+		t.Skip("no Chromium is installed, so sorting and filtering are not tested")
 	}
 	in, to, err := os.Pipe()
 	if err != nil {
@@ -224,11 +224,11 @@ func TestBrowser(t *testing.T) {
 
 	b.ask("Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true}, nil)
 	if wide := b.eval(`document.documentElement.scrollWidth > innerWidth`); wide != "false" {
-		t.Error("on a phone it has to be scrolled sideways")
+		t.Error("on a phone, the page needs horizontal scrolling")
 	}
 	b.ask("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
 	if shown := b.eval(`getComputedStyle(document.getElementById('filter')).display`); shown != "none" {
-		t.Error("the filter is printed")
+		t.Error("the filter is visible in print")
 	}
 	if n := b.eval(`performance.getEntriesByType('resource').length`); n != "0" {
 		t.Errorf("the page asked for %s resources", n)

@@ -70,7 +70,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 		if want := text.Printable(name); want != "" && shown < 3 {
-			t.Fatalf("%q is shown as such %d times", want, shown)
+			t.Fatalf("%q is shown %d times, want at least 3", want, shown)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func shapeOf(t *testing.T, s event.Surveyed) []string {
 }
 
 // The only address in the page is that of the empty icon.
-func TestPageNamesNoAddress(t *testing.T) {
+func TestPageLinksToNothing(t *testing.T) {
 	for _, line := range shapeOf(t, surveyOf("flux")) {
 		for _, attribute := range []string{" src=", " href=", " action=", " style=", " on"} {
 			if strings.Contains(line, attribute) && !strings.Contains(line, `href=data:,`) {
@@ -123,12 +123,12 @@ func TestHeadOfPage(t *testing.T) {
 	s.Unexpected, s.Unread = nil, nil
 	page := render(s, when)
 	if !strings.Contains(page, "1 manager, nothing unexpected.") || strings.Contains(page, "Coloured") || strings.Contains(page, "not read") {
-		t.Error("nothing is unexpected, and all was read")
+		t.Error("the head reports unexpected owners or unread objects although there are none")
 	}
 }
 
 // An empty survey gives a complete page that says so.
-func TestPageOfNothing(t *testing.T) {
+func TestPageOfEmptySurvey(t *testing.T) {
 	for _, s := range []event.Surveyed{{}, {Where: " in the cluster", Expecting: true, From: []string{"flux"}}} {
 		got := render(s, when)
 		if !strings.Contains(got, "0 objects") || !strings.HasSuffix(got, "</html>\n") || strings.Count(got, "<tbody>") != strings.Count(got, "</tbody>") {

@@ -161,7 +161,7 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
   agree      put the live value into the manifest
   adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
-		"another client wrote after our read": {events: []event.Event{
+		"another client wrote after the read": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}}},
 			event.PhaseStarted{Index: 0},
 			event.Applied{Ref: config("a"), Action: event.Configured},
@@ -203,7 +203,7 @@ Nothing in this phase was written. For each path, choose:
 
 // A path that cannot be yielded is not offered for --yield. Adoption is offered only if it settles
 // the conflicts of all objects.
-func TestOffersThatSettle(t *testing.T) {
+func TestOnlyWorkingAdviceIsOffered(t *testing.T) {
 	contested := func(name, from string, unleavable ...fieldpath.Path) event.Applied {
 		return event.Applied{
 			Ref: config(name), Action: event.InConflict, AdoptFrom: from, Unleavable: unleavable,
@@ -235,9 +235,9 @@ func TestManyContestedPaths(t *testing.T) {
 	brief := run(t, printer.ForApply, output.Options{}, []event.Event{applied}).out
 	full := run(t, printer.ForApply, output.Options{Verbose: true}, []event.Event{applied}).out
 	if !strings.Contains(brief, "  and 80 more paths\n") || !strings.Contains(brief, "  taken    and 90 more paths\n") {
-		t.Errorf("the rest is not counted:\n%s", brief)
+		t.Errorf("the number of further paths is missing:\n%s", brief)
 	}
 	if strings.Contains(full, "more paths\n  taken") || !strings.Contains(full, "  taken    .data.key099  from flux (Apply, 3d ago): a → b\n") {
-		t.Errorf("not all there although asked for:\n%s", full)
+		t.Errorf("some paths are missing although Verbose is set:\n%s", full)
 	}
 }

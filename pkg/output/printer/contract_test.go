@@ -94,7 +94,7 @@ func TestDiffResult(t *testing.T) {
 
 // For each path, the rule behind a decision is reported, with the object and in the stream. If no
 // rule of the user decided, the built-in table is named.
-func TestDecided(t *testing.T) {
+func TestDecisionsAreReported(t *testing.T) {
 	decided := event.Decided{Ref: config("a"), Decisions: []event.Decision{
 		{Path: path(t, ".data.a"), Outcome: "yielded", By: "k8sconnect.yaml:3:3", Choice: "manager=kubectl:.data.a"},
 		{Path: path(t, ".data.b"), Outcome: "left"},
@@ -152,7 +152,7 @@ func TestNothingWithoutPlan(t *testing.T) {
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
 		for _, format := range []string{output.Table, output.JSON, output.JUnit} {
 			if got := run(t, make, output.Options{Format: format}, nil); got.out != "" {
-				t.Errorf("%s -o %s: %q", name, format, got.out)
+				t.Errorf("%s -o %s: got %q, want no output", name, format, got.out)
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func TestTakeovers(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := run(t, printer.ForApply, output.Options{Verbose: true}, append(events, changed)); strings.Count(got.out, "adopted  the fields of "+csa) != 59 {
-		t.Errorf("asked for all of them:\n%s", got.out)
+		t.Errorf("adopted fields or values are missing although Verbose is set:\n%s", got.out)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestLargeConflict(t *testing.T) {
 }
 
 // A diff that finds differences has succeeded. The run's id is printed only for failures.
-func TestDiffThatWentWellNamesNoRun(t *testing.T) {
+func TestSuccessfulDiffPrintsNoRunID(t *testing.T) {
 	for action, named := range map[event.Action]bool{
 		event.Create: false, event.Update: false, event.Recreate: false, event.Share: false, event.Delete: false, event.None: false, event.Unknown: true,
 	} {

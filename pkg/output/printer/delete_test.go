@@ -83,19 +83,19 @@ func TestDeleteGolden(t *testing.T) {
 
 // If a reader sees stderr and the results in one place, each cause is printed once, during the wait
 // or at the end. If the reader sees only the results, the results have all causes.
-func TestCauseToldOnce(t *testing.T) {
+func TestCauseIsPrintedOnce(t *testing.T) {
 	width := func() int { return 110 }
 	for name, test := range map[string]struct {
 		options output.Options
 		alone   bool // stdout is read without stderr
 	}{
-		"both on a terminal":     {options: output.Options{Width: width, Progress: true, ErrWidth: width}},
-		"results into a file":    {options: output.Options{Progress: true, ErrWidth: width}, alone: true},
-		"both into files":        {options: output.Options{}, alone: true},
-		"names":                  {options: output.Options{Format: output.Name}},
-		"a report, and a log":    {options: output.Options{Format: output.JUnit}},
-		"stderr into a file":     {options: output.Options{Width: width}, alone: true},
-		"a report on a terminal": {options: output.Options{Format: output.JUnit, Width: width, Progress: true, ErrWidth: width}},
+		"both on a terminal":  {options: output.Options{Width: width, Progress: true, ErrWidth: width}},
+		"results into a file": {options: output.Options{Progress: true, ErrWidth: width}, alone: true},
+		"both into files":     {options: output.Options{}, alone: true},
+		"names":               {options: output.Options{Format: output.Name}},
+		"a report on stdout, and a log on stderr": {options: output.Options{Format: output.JUnit}},
+		"stderr into a file":                      {options: output.Options{Width: width}, alone: true},
+		"a report, with stderr on a terminal":     {options: output.Options{Format: output.JUnit, Width: width, Progress: true, ErrWidth: width}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, printer.ForDelete, test.options, deleteStory())
@@ -105,10 +105,10 @@ func TestCauseToldOnce(t *testing.T) {
 				read += got.out
 			}
 			if n := strings.Count(read, next); n != 1 {
-				t.Errorf("printed %d times:\n%s", n, read)
+				t.Errorf("the cause is printed %d times, want once:\n%s", n, read)
 			}
 			if test.alone && !strings.Contains(got.out, next) {
-				t.Errorf("not in the results:\n%s", got.out)
+				t.Errorf("the cause is missing in the results:\n%s", got.out)
 			}
 			// At the end, everything is reported that was not reported before.
 			var untold []event.Event
@@ -118,7 +118,7 @@ func TestCauseToldOnce(t *testing.T) {
 				}
 			}
 			if got := run(t, printer.ForDelete, test.options, untold); !strings.Contains(got.out+got.err, next) {
-				t.Errorf("not reported at all:\n%s", got.out+got.err)
+				t.Errorf("the cause is missing at the end:\n%s", got.out+got.err)
 			}
 		})
 	}
@@ -153,12 +153,12 @@ func TestStuckGolden(t *testing.T) {
 	}
 	nothing := run(t, printer.ForStuck, output.Options{}, []event.Event{event.Planned{}})
 	if nothing.out != "nothing is terminating\n" {
-		t.Errorf("of nothing it says %q", nothing.out)
+		t.Errorf("without stuck objects: got %q", nothing.out)
 	}
 }
 
 // The time at which a Pod's grace period ends is not reported as the start of its deletion.
-func TestNotYetForAnyTime(t *testing.T) {
+func TestGracePeriodIsNotReportedAsDelay(t *testing.T) {
 	got := run(t, printer.ForStuck, output.Options{}, []event.Event{
 		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
 	})
@@ -169,7 +169,7 @@ func TestNotYetForAnyTime(t *testing.T) {
 
 // If many objects share a cause, the cause is printed once during the wait, and once in the
 // results.
-func TestOneCauseOfMany(t *testing.T) {
+func TestSharedCauseIsPrintedOnce(t *testing.T) {
 	events := []event.Event{event.Planned{}}
 	for i := range 200 {
 		name := fmt.Sprint("w", i)
@@ -180,7 +180,7 @@ func TestOneCauseOfMany(t *testing.T) {
 	got := run(t, printer.ForDelete, output.Options{}, events)
 	for stream, text := range map[string]string{"stdout": got.out, "stderr": got.err} {
 		if n := strings.Count(text, "kubectl scale"); n != 1 {
-			t.Errorf("%s says %d times what to do", stream, n)
+			t.Errorf("%s has %d commands, want 1", stream, n)
 		}
 		if n := strings.Count(text, "\n"); n > 20 {
 			t.Errorf("%s has %d lines", stream, n)

@@ -28,7 +28,7 @@ func TestParseExternal(t *testing.T) {
 		"program":   {command: "dyff", want: []string{"dyff"}},
 		"arguments": {command: "diff -u -N --color=always", want: []string{"diff", "-u", "-N", "--color=always"}},
 		"quotes":    {command: `meld --label "a b" 'c|d' e\ f`, want: []string{"meld", "--label", "a b", "c|d", "e f"}},
-		"what kubectl drops (kc#1717)": {
+		"characters that kubectl drops (kc#1717)": {
 			command: "diff --ignore-matching-lines=^[+-]x$ -I 'a.*' +%s",
 			want:    []string{"diff", "--ignore-matching-lines=^[+-]x$", "-I", "a.*", "+%s"},
 		},
@@ -41,7 +41,7 @@ func TestParseExternal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := output.ParseExternal(tt.command)
 			if (err != nil) != tt.fails {
-				t.Fatalf("error: %v, want one: %t", err, tt.fails)
+				t.Fatalf("got error %v, want an error: %t", err, tt.fails)
 			}
 			var words []string
 			if got != nil {
@@ -111,13 +111,13 @@ func TestExternalDiff(t *testing.T) {
 		t.Errorf("the file of an object that does not exist yet is not empty: %q", text)
 	}
 	if text := p.files["MERGED/v1.Namespace..prod"]; !strings.Contains(text, "kind: Namespace") {
-		t.Errorf("what would be created is not there: %q", text)
+		t.Errorf("the file of an object to be created lacks its content: %q", text)
 	}
 	if _, err := os.Stat(p.root); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 	if got.out != "" {
-		t.Errorf("stdout is the program's, and we wrote: %s", got.out)
+		t.Errorf("stdout belongs to the program, but the printer wrote: %s", got.out)
 	}
 	for _, note := range []string{"# contested  .spec.replicas", "# namespace prod is created by this set", "1 to delete"} {
 		if !strings.Contains(got.err, note) {
@@ -126,7 +126,7 @@ func TestExternalDiff(t *testing.T) {
 	}
 }
 
-func TestExternalDiffVerdict(t *testing.T) {
+func TestExternalDiffExitCodes(t *testing.T) {
 	tests := map[string]struct {
 		answer error
 		fails  bool
@@ -142,7 +142,7 @@ func TestExternalDiffVerdict(t *testing.T) {
 			p := &program{answer: tt.answer}
 			err := compareWith(t, p, diffStory(t))
 			if (err != nil) != tt.fails || tt.fails && !errors.Is(err, tt.answer) {
-				t.Errorf("got %v, of a program that says %v", err, tt.answer)
+				t.Errorf("got error %v for a program that ends with %v", err, tt.answer)
 			}
 			if _, err := os.Stat(p.root); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the folder is still there: %v", err)
@@ -169,7 +169,7 @@ func TestExternalDiffPanics(t *testing.T) {
 	p := &program{panics: true}
 	defer func() {
 		if recover() == nil {
-			t.Error("the panic is lost")
+			t.Error("the panic was swallowed")
 		}
 		if _, err := os.Stat(p.root); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the folder is still there: %v", err)

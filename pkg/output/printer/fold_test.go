@@ -90,7 +90,7 @@ func numbered(i int) string { return fmt.Sprintf("c-%03d", i) }
 
 // Lines that differ only in a name are printed as one line. With -v 1 and in JSON, all objects are
 // named. A hint is printed once.
-func TestLinesThatDifferInANameAreOne(t *testing.T) {
+func TestLinesThatDifferInNameAreMerged(t *testing.T) {
 	for name, row := range folded() {
 		events := func(n int) []event.Event {
 			all := []event.Event{event.Planned{}}
@@ -109,10 +109,10 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 		}
 		few, many := both(run(t, row.of, output.Options{}, events(12))), both(run(t, row.of, output.Options{}, events(120)))
 		if a, b := strings.Count(few, "\n"), strings.Count(many, "\n"); a != b || a > 6 {
-			t.Errorf("%s: 12 are %d lines, 120 are %d:\n%s", name, a, b, many)
+			t.Errorf("%s: 12 objects take %d lines, 120 objects take %d:\n%s", name, a, b, many)
 		}
 		if row.counted && !strings.Contains(many, "120") && !strings.Contains(many, " and 115 more") {
-			t.Errorf("%s: they are not counted:\n%s", name, many)
+			t.Errorf("%s: the objects are not counted:\n%s", name, many)
 		}
 		for how, o := range map[string]output.Options{"-v 1": {Verbose: true}, "JSON": {Format: output.JSON}} {
 			if how == "JSON" && name == "conditions of removed CRDs" {
@@ -130,7 +130,7 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 				}
 			}
 			if hints := strings.Count(all.err, "hint: "); hints > 1 {
-				t.Errorf("%s: %s tells the hint %d times", name, how, hints)
+				t.Errorf("%s: %s has the hint %d times, want once", name, how, hints)
 			}
 		}
 	}
@@ -150,18 +150,18 @@ func TestHintsOnce(t *testing.T) {
 		of := map[string]verb{"apply": printer.ForApply, "delete": printer.ForDelete, "diff": printer.ForDiff, "wait": printer.ForWait}[name]
 		said := both(run(t, of, output.Options{}, append([]event.Event{event.Planned{}}, events...)))
 		if n := strings.Count(said, "hint: ask for the right"); n != 1 {
-			t.Errorf("%s: told %d times:\n%s", name, n, said)
+			t.Errorf("%s: the hint is printed %d times, want once:\n%s", name, n, said)
 		}
 		doc := run(t, of, output.Options{Format: output.JSON}, append([]event.Event{event.Planned{}}, events...)).out
 		if n := strings.Count(doc, `"hint": "ask for the right"`); n != 2 {
-			t.Errorf("%s: JSON has it %d times:\n%s", name, n, doc)
+			t.Errorf("%s: JSON has the hint %d times, want twice:\n%s", name, n, doc)
 		}
 	}
 }
 
 // All kinds that the run waits for are reported in one line of the log, after a moment. If there is
 // a single kind, it is named.
-func TestKindsThatAreWaitedForAreOneLine(t *testing.T) {
+func TestWaitingForKindsIsOneLine(t *testing.T) {
 	waiting := func(kind string) event.Event {
 		return event.Waiting{Ref: config("a"), Kind: kind, For: kind + " to be served"}
 	}
@@ -169,9 +169,9 @@ func TestKindsThatAreWaitedForAreOneLine(t *testing.T) {
 		kinds []string
 		want  []string
 	}{
-		"one":     {[]string{"Widget"}, []string{"configmap/a -n prod: waiting for Widget to be served"}},
-		"many":    {[]string{"A", "B", "C", "D", "E", "F", "G"}, []string{"waiting for 7 kinds to be served: A, B, C, D, E and 2 more"}},
-		"at once": {nil, nil},
+		"one":                 {[]string{"Widget"}, []string{"configmap/a -n prod: waiting for Widget to be served"}},
+		"many":                {[]string{"A", "B", "C", "D", "E", "F", "G"}, []string{"waiting for 7 kinds to be served: A, B, C, D, E and 2 more"}},
+		"kind served at once": {nil, nil},
 	} {
 		got := in(t, 1, printer.ForApply, func(w *watched) {
 			w.p.Print(phases())

@@ -103,7 +103,7 @@ func harmless(t *testing.T, text string) {
 	}
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-			t.Errorf("%q in %q", r, text)
+			t.Errorf("control character %q in %q", r, text)
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func TestDiffGolden(t *testing.T) {
 	}
 }
 
-func TestColourSaysNothingOfItsOwn(t *testing.T) {
+func TestColourDoesNotChangeText(t *testing.T) {
 	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestColourSaysNothingOfItsOwn(t *testing.T) {
 			plain := run(t, make, output.Options{}, events).out
 			coloured := run(t, make, output.Options{Color: true}, events).out
 			if coloured == plain {
-				t.Error("nothing is coloured")
+				t.Error("the output has no colour")
 			}
 			if diff := cmp.Diff(plain, sequence.ReplaceAllString(coloured, "")); diff != "" {
 				t.Errorf("without its colours the output differs:\n%s", diff)

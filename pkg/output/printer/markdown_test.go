@@ -37,7 +37,7 @@ func inMarkdown(t *testing.T, events ...event.Event) string {
 
 // The same diff gives the same text, at any time and for any order in which its objects were
 // compared.
-func TestDiffMarkdownIsTheSame(t *testing.T) {
+func TestDiffMarkdownIsDeterministic(t *testing.T) {
 	planned := event.Planned{Phases: []event.Phase{{Name: "one", Total: 2, Refs: []object.Ref{config("a"), config("b")}}}}
 	a, b := changed("a", "1", "2", ago(time.Hour)), changed("b", "1", "2", ago(time.Hour))
 	later := changed("b", "1", "2", ago(2*time.Hour))
@@ -49,7 +49,7 @@ func TestDiffMarkdownIsTheSame(t *testing.T) {
 
 // The text fits into a comment, however much changes, and each object is shown, named or counted.
 // No content of an object can end a fence.
-func TestDiffMarkdownFits(t *testing.T) {
+func TestDiffMarkdownFitsIntoComment(t *testing.T) {
 	const most = 65_536
 	for name, tt := range map[string]struct {
 		objects int

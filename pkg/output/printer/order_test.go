@@ -63,7 +63,7 @@ func outcome(t *testing.T, n int, ref object.Ref) event.Applied {
 }
 
 // The same results give the same bytes, in whatever order the objects finish.
-func TestOrderOfCompletionDoesNotShow(t *testing.T) {
+func TestOutputDoesNotDependOnCompletionOrder(t *testing.T) {
 	seeds := uint64(3)
 	if testing.Short() {
 		seeds = 1
@@ -89,7 +89,7 @@ func TestOrderOfCompletionDoesNotShow(t *testing.T) {
 
 // Results are printed in plan order, including objects of phases that never began. Objects that are
 // not in the plan come last.
-func TestOrderOfThePlan(t *testing.T) {
+func TestResultsAreInPlanOrder(t *testing.T) {
 	first, second, third := config("z"), config("m"), config("a")
 	planned := event.Planned{Phases: []event.Phase{
 		{Name: "one", Total: 2, Refs: []object.Ref{first, second}},
@@ -152,7 +152,7 @@ func TestResultsComePhaseByPhase(t *testing.T) {
 }
 
 // A failed write to the output is the only error that Close returns.
-func TestStdoutIsGone(t *testing.T) {
+func TestWriteErrorOfStdout(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Name, output.Stream, output.JUnit} {
 		gone := errors.New("broken pipe")
 		out := &writes{failure: gone}

@@ -169,7 +169,7 @@ func TestOwnersGolden(t *testing.T) {
 	}
 }
 
-func TestLongNamesKeepTheirEnds(t *testing.T) {
+func TestLongNamesAreShortenedAtTheStart(t *testing.T) {
 	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
 apiVersion: v1
 kind: ConfigMap
@@ -195,11 +195,11 @@ metadata: {name: s, namespace: prod, annotations: {kubectl.kubernetes.io/last-ap
 	}
 }
 
-func TestOwnersColourSaysNothingOfItsOwn(t *testing.T) {
+func TestOwnersColourDoesNotChangeText(t *testing.T) {
 	plain := run(t, printer.ForOwners, output.Options{}, ownedStory(t)).out
 	coloured := run(t, printer.ForOwners, output.Options{Color: true}, ownedStory(t)).out
 	if coloured == plain {
-		t.Error("nothing is coloured")
+		t.Error("the output has no colour")
 	}
 	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(coloured, "")); diff != "" {
 		t.Errorf("without its colours the output differs:\n%s", diff)

@@ -211,7 +211,7 @@ func TestLiveLineAndResults(t *testing.T) {
 		p.Print(event.PhaseStarted{Index: 1})
 		pass(time.Second)
 		if got := term.bottom(); !strings.HasPrefix(got, "workloads [") {
-			t.Errorf("not of this phase: %s", got)
+			t.Errorf("the line does not show the current phase: %s", got)
 		}
 		p.Print(event.Applied{Ref: web(), Action: event.Configured})
 	})
@@ -256,7 +256,7 @@ func TestResize(t *testing.T) {
 }
 
 // A log quotes the server's error once, however often the request is retried.
-func TestReasonIsSaidOnce(t *testing.T) {
+func TestReasonIsPrintedOnce(t *testing.T) {
 	got := in(t, 1, printer.ForApply, func(w *watched) {
 		w.p.Print(phases())
 		w.p.Print(event.PhaseStarted{Index: 0})
@@ -327,15 +327,15 @@ func TestUseColor(t *testing.T) {
 		env      string
 		want     bool
 	}{
-		"terminal":               {mode: "auto", terminal: true, want: true},
-		"default is auto":        {terminal: true, want: true},
-		"no terminal":            {mode: "auto"},
-		"NO_COLOR":               {mode: "auto", terminal: true, env: "NO_COLOR=1"},
-		"NO_COLOR that is empty": {mode: "auto", terminal: true, env: "NO_COLOR=", want: true},
-		"dumb terminal":          {mode: "auto", terminal: true, env: "TERM=dumb"},
-		"requested":              {mode: "always", env: "NO_COLOR=1", want: true},
-		"the opposite requested": {mode: "never", terminal: true},
-		"unknown mode":           {mode: "yes", terminal: true},
+		"terminal":             {mode: "auto", terminal: true, want: true},
+		"default is auto":      {terminal: true, want: true},
+		"no terminal":          {mode: "auto"},
+		"NO_COLOR":             {mode: "auto", terminal: true, env: "NO_COLOR=1"},
+		"empty NO_COLOR":       {mode: "auto", terminal: true, env: "NO_COLOR=", want: true},
+		"dumb terminal":        {mode: "auto", terminal: true, env: "TERM=dumb"},
+		"requested":            {mode: "always", env: "NO_COLOR=1", want: true},
+		"never, on a terminal": {mode: "never", terminal: true},
+		"unknown mode":         {mode: "yes", terminal: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

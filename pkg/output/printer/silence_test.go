@@ -105,7 +105,7 @@ func (w *watched) nothing(atLeast time.Duration, limit string) {
 	pauses := []time.Duration{11 * time.Second, 21 * time.Second, 41 * time.Second, 61 * time.Second}
 	for i, when := range append(at, time.Now()) {
 		if gap := when.Sub(last); gap > pauses[min(i, len(pauses)-1)] {
-			w.t.Fatalf("not a word for %s, after %q", gap, before)
+			w.t.Fatalf("no line for %s, after %q", gap, before)
 		}
 		last = when
 	}
@@ -121,11 +121,11 @@ func (w *watched) nothing(atLeast time.Duration, limit string) {
 	for i, line := range lines {
 		w.truthful(line)
 		if len(w.open) > 0 && !slices.ContainsFunc(slices.Collect(keys(w.open)), func(open string) bool { return strings.Contains(line, open) }) {
-			w.t.Errorf("the line does not name what the run waits for: %q; open are %v", line, w.open)
+			w.t.Errorf("the line names no object in progress: %q; in progress are %v", line, w.open)
 		}
 		// An activity that has just begun is shown without a time.
 		if (i > 0 || limit != "") && !regexp.MustCompile(`\((\d+h)?(\d+m)?(\d+s)?`+limit+`\)`).MatchString(line) {
-			w.t.Errorf("how long? %q", line)
+			w.t.Errorf("the line lacks the elapsed time: %q", line)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (w *watched) truthful(line string) {
 	}
 	for _, m := range counted.FindAllStringSubmatch(line, -1) {
 		if n, _ := strconv.Atoi(m[1]); n != w.good {
-			w.t.Errorf("%d are finished: %q", w.good, line)
+			w.t.Errorf("want %d finished objects in the line %q", w.good, line)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func planOf(refs []object.Ref, within time.Duration) event.Planned {
 
 // Even if no event arrives, a log repeats what the run waits for, at growing intervals (edge case
 // 91).
-func TestNoSilenceInALog(t *testing.T) {
+func TestLogRepeatsProgress(t *testing.T) {
 	const limit = " of 5m"
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("apply ", seed), func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestNoSilenceInALog(t *testing.T) {
 
 // If the API server is down for minutes, the log says how requests fail, and for how much longer
 // the run retries (story 4).
-func TestWaitingForTheServerIsToldInALog(t *testing.T) {
+func TestLogReportsOutageOfServer(t *testing.T) {
 	lines := in(t, 1, printer.ForApply, func(w *watched) {
 		w.say(event.Preparing{Text: "contacting the API server"})
 		const whole = 10 * time.Minute
@@ -274,17 +274,17 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	}
 	for i, line := range lines[1 : len(lines)-1] {
 		if !strings.HasPrefix(line, "waiting for the API server (") || !strings.HasSuffix(line, " of 10m): connection refused") {
-			t.Errorf("line %d: %q", i+1, line)
+			t.Errorf("line %d does not report the outage: %q", i+1, line)
 		}
 	}
 	if last := lines[len(lines)-1]; last != "the API server answers again" {
-		t.Errorf("in the end: %q", last)
+		t.Errorf("got last line %q, want that the API server answers again", last)
 	}
 }
 
 // Once a cause is known, the line about the wait shows the cause, at growing intervals, whatever
 // the conditions say. The cause itself is printed again only when it changes.
-func TestTheWaitingLineIsTheCause(t *testing.T) {
+func TestWaitLineShowsCause(t *testing.T) {
 	cache, web := ref("apps/v1", "StatefulSet", "shop", "cache"), ref("apps/v1", "Deployment", "shop", "web")
 	because := func(code string) event.Stalled {
 		return event.Stalled{Ref: cache, Since: time.Now(), Causes: []event.Cause{{Code: code, Message: code + " it is"}}}
@@ -326,7 +326,7 @@ func TestTheWaitingLineIsTheCause(t *testing.T) {
 
 // A result of a request that was answered before the outage does not prove that the server is up,
 // nor does an object that is given up. The log reports an outage once, and its end once.
-func TestAnOutageEndsWhenTheServerAnswers(t *testing.T) {
+func TestOutageEndsWhenServerAnswers(t *testing.T) {
 	outage := event.Retrying{Err: refused(), Left: 30 * time.Second}
 	lines := in(t, 1, printer.ForApply, func(w *watched) {
 		for _, e := range []event.Event{
@@ -352,7 +352,7 @@ func TestAnOutageEndsWhenTheServerAnswers(t *testing.T) {
 
 // No progress about an object is printed after the object's result. Nothing is printed between two
 // adjacent results, even if the results come late.
-func TestNoProgressAboveTheResult(t *testing.T) {
+func TestNoProgressAfterResult(t *testing.T) {
 	lines := in(t, 1, printer.ForWait, func(w *watched) {
 		refs := several(4)
 		w.say(planOf(refs, 8*time.Second))
@@ -371,7 +371,7 @@ func TestNoProgressAboveTheResult(t *testing.T) {
 }
 
 // A terminal and a log describe a wait in the same words: what the run waits for, and for how long.
-func TestTerminalTellsHowLong(t *testing.T) {
+func TestTerminalShowsElapsedTime(t *testing.T) {
 	watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		refs := several(2)
 		p.Print(planOf(refs, 5*time.Minute))
@@ -380,7 +380,7 @@ func TestTerminalTellsHowLong(t *testing.T) {
 		pass(90 * time.Second)
 		const want = "deployment.apps/web-0 -n prod (1m30s of 5m): 0 of 1 replicas"
 		if got := term.bottom(); !strings.Contains(got, want) {
-			t.Errorf("%q, want %q in it", got, want)
+			t.Errorf("got %q, want it to contain %q", got, want)
 		}
 	})
 }

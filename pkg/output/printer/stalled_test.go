@@ -40,14 +40,14 @@ func TestCauseWithLog(t *testing.T) {
 			t.Errorf("%s: stderr %s", format, text)
 		}
 		if format == output.Stream && !strings.Contains(out.String(), `"type":"stalled"`) {
-			t.Errorf("no line of the stream says that it is stalled: %s", &out)
+			t.Errorf("the stream has no event of type stalled: %s", &out)
 		}
 	}
 }
 
 // A failed evaluation is reported once below its object, next to the values that it read. It is not
 // repeated as the object's error and as the condition's message.
-func TestErrorOfAConditionOnce(t *testing.T) {
+func TestConditionErrorIsPrintedOnce(t *testing.T) {
 	const said = "these types do not match: self.spec.members is a string, an int"
 	err := errors.New("rules.yaml:2: " + said)
 	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: said, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
@@ -60,14 +60,14 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 			event.Waited{Ref: web(), Action: event.Unknown, Conditions: conditions, Err: err},
 		}).out
 		if n := strings.Count(got, said); n != 1 {
-			t.Errorf("%s: said %d times:\n%s", name, n, got)
+			t.Errorf("%s: the error is printed %d times, want once:\n%s", name, n, got)
 		}
 	}
 }
 
 // If a kind cannot be read, the first object that cannot be explained for this reason has the full
 // report. It is not repeated for other objects, neither during the wait nor in the results.
-func TestDoubtsOnce(t *testing.T) {
+func TestMissingPermissionIsExplainedOnce(t *testing.T) {
 	doubt := event.Cause{
 		Code: "NotAllowed", Message: "you are not allowed to read these, so their state is unknown: pods in shop", Doubt: true,
 		Evidence: []string{"pods is forbidden"}, Next: "kubectl auth can-i list pods -n shop",

@@ -59,7 +59,7 @@ func TestSurveyFits(t *testing.T) {
 		}
 		for _, want := range append(whole, "without it, 12 of the fields would have no owner", "web-of-the-whole-shop-with-a-long-name -n shop  a-manager-that-nobody-has-ever-heard-of, 12 fields") {
 			if !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
-				t.Errorf("in a log %q is not in one piece:\n%s", want, got)
+				t.Errorf("without a terminal, %q is broken into several lines:\n%s", want, got)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // Without a terminal, nothing is shortened in any output. A log is read later, when the run cannot
 // be repeated to see the rest.
-func TestNothingIsCutInALog(t *testing.T) {
+func TestLogShortensNothing(t *testing.T) {
 	long := "begins " + strings.Repeat("x y", 2000) + " ends"
 	err, name := errors.New(long), config("a")
 	owner := managedfields.Owner{Manager: "m" + strings.Repeat("n", 120) + "o", Operation: managedfields.Update}
@@ -48,7 +48,7 @@ func TestNothingIsCutInALog(t *testing.T) {
 				continue // It only names the stuck objects.
 			}
 			if !strings.Contains(got.out+got.err, long) {
-				t.Errorf("%s, -o %s: %s%s", verb, format, got.out, got.err)
+				t.Errorf("%s, -o %s: a long text is shortened: %s%s", verb, format, got.out, got.err)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestWaitGolden(t *testing.T) {
 
 func TestWaitPath(t *testing.T) {
 	if _, err := printer.ForWait(output.Options{Format: output.JSONPath + "={.a"}); err == nil {
-		t.Error("no error for a template that does not end")
+		t.Error("no error for an unclosed template")
 	}
 	for template, want := range map[string]string{
 		".metadata.name": "settings\n", "metadata.name": "settings\n", "{.nothing}": "\n", "{.metadata.name}{\"\\n\"}": "settings\n",
@@ -146,6 +146,6 @@ func TestWaitLive(t *testing.T) {
 		pass(time.Second)
 	})
 	if len(term.frames) == 0 {
-		t.Error("nothing was drawn")
+		t.Error("no status line was drawn")
 	}
 }

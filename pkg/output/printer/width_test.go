@@ -39,7 +39,7 @@ func columnsOf(text string) int {
 // The output always shows where two values differ. A log shortens nothing, and a terminal shortens
 // nothing that fits on a line of its own. No line is wider than the terminal, except for a path or
 // word that users must be able to copy in one piece.
-func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
+func TestValuesThatFitAreNotShortened(t *testing.T) {
 	const label = len("          → ") // what may precede a value on its own line
 	random := rand.New(rand.NewPCG(16, 1))
 	tried := 0
@@ -103,7 +103,7 @@ func TestNotesOfADiffFit(t *testing.T) {
 		got := run(t, printer.ForDiff, output.Options{Width: columns(width)}, events).out
 		for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
 			if i > 0 && !strings.HasPrefix(line, "# ") || columnsOf(line) > width && !strings.Contains(line, image) {
-				t.Fatalf("at %d columns:\n%s", width, got)
+				t.Fatalf("notes do not fit or are not comments at %d columns:\n%s", width, got)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func onlyPath(text string) bool {
 }
 
 // Two different values still look different if both have to be shortened.
-func TestValuesThatAreCutDiffer(t *testing.T) {
+func TestShortenedValuesDiffer(t *testing.T) {
 	same := strings.Repeat("registry.example.com/", 20)
 	for width := 40; width <= 200; width++ {
 		events := []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{

@@ -75,7 +75,7 @@ func TestWorkloadLines(t *testing.T) {
 	// reported during the wait.
 	said := strings.Join(term.lines, "\n")
 	if strings.Contains(said, "4 of 6") || strings.Count(said, "fits no node") != 1 || !strings.Contains(said, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
-		t.Errorf("on the terminal:\n%s", said)
+		t.Errorf("got lines of workloads or repeated causes at the end:\n%s", said)
 	}
 }
 

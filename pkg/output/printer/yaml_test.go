@@ -37,7 +37,7 @@ func objects() int {
 
 // Printed YAML is safe for a terminal and loses nothing: reading it gives every character of the
 // original.
-func TestYAMLIsHarmlessAndWhole(t *testing.T) {
+func TestYAMLIsEscapedAndComplete(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
 	for range objects() {
 		object := map[string]any{
@@ -62,7 +62,7 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 				t.Fatalf("%v:\n%s", err, got)
 			}
 			if !reflect.DeepEqual(want, back) {
-				t.Errorf("%q was printed as\n%s", object["data"], got)
+				t.Errorf("%q does not survive a round trip through YAML:\n%s", object["data"], got)
 			}
 		}
 		changed := event.Compared{Ref: config("a"), Action: event.Update, Reason: hostile(random), Changes: []managedfields.Change{
@@ -82,7 +82,7 @@ func TestJSONPathOnATerminal(t *testing.T) {
 		met := []event.Event{event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}}
 		o := output.Options{Format: "jsonpath={.data.k}"}
 		if got := run(t, printer.ForWait, o, met).out; got != value+"\n" {
-			t.Errorf("a script got %q of %q", got, value)
+			t.Errorf("without a terminal, got %q, want %q", got, value)
 		}
 		o.Width = columns(80)
 		harmless(t, run(t, printer.ForWait, o, met).out)

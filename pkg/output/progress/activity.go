@@ -279,8 +279,8 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(format.Lines(c.Message), " ")
-		// A log repeats the line, and a rejection in it may be long. The results show the full
-		// text.
+		// In a log, this line is repeated, and the rejection may be long, so it is shortened. The
+		// results show the full text.
 		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:

@@ -26,6 +26,6 @@ func TestShortly(t *testing.T) {
 	long := strings.Repeat("self.a && ", 40) + "self.b"
 	c := event.Condition{For: long, Message: "false: " + long, Values: values}
 	if got := shortly(event.Judged{Conditions: []event.Condition{c}}); got != "self.spec.replicas is 3" {
-		t.Errorf("an expression that is false: %s", got)
+		t.Errorf("false expression: got %s, want only the value that it read", got)
 	}
 }

@@ -45,24 +45,24 @@ func TestRate(t *testing.T) {
 	}
 	r.observe(done, now)
 	if got := r.String(); got != "" {
-		t.Errorf("at first %q", got)
+		t.Errorf("at the start: got %q, want no rate", got)
 	}
 	pass(1, 20)
 	if got := r.String(); got != "   20/s" {
-		t.Errorf("after a second %q", got)
+		t.Errorf("after a second at 20/s: got %q", got)
 	}
 	pass(60, 200)
 	if got := r.String(); got != "  200/s" {
-		t.Errorf("after a minute at another %q", got)
+		t.Errorf("after a minute at 200/s: got %q", got)
 	}
 	pass(90, 0)
 	if got := r.String(); got != "" {
-		t.Errorf("when nothing goes on any more %q", got)
+		t.Errorf("without progress: got %q, want no rate", got)
 	}
 	done = 0
 	pass(1, 10)
 	if got := r.String(); got != "   10/s" {
-		t.Errorf("of the next run %q", got)
+		t.Errorf("in the next run at 10/s: got %q", got)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestHooksAreCounted(t *testing.T) {
 			t.Errorf("%d hooks are not counted:\n%s", n, got)
 		}
 		if lines := strings.Count(hooksText(e, true), "\n"); lines != n+1 {
-			t.Errorf("%d hooks, all of them: %d lines", n, lines)
+			t.Errorf("%d hooks, verbose: got %d lines", n, lines)
 		}
 	}
 }

@@ -16,12 +16,12 @@ func TestCutImage(t *testing.T) {
 		width int
 		want  string
 	}{
-		"fits":                    {"registry.example.com/team/app:1.2", 40, "registry.example.com/team/app:1.2"},
-		"without its digest":      {"registry.example.com/team/app:1.2" + digest, 40, "registry.example.com/team/app:1.2@…"},
-		"then without its origin": {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 30, "…/team/app:1.2-hotfix@…"},
-		"name and tag":            {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 14, "app:1.2-hotfix"},
-		"no digest":               {"registry.example.com/team/app:1.2", 20, "…/team/app:1.2"},
-		"no image":                {"a sentence that is much too long to be shown", 20, format.CutMiddle("a sentence that is much too long to be shown", 20)},
+		"fits":                     {"registry.example.com/team/app:1.2", 40, "registry.example.com/team/app:1.2"},
+		"digest is removed first":  {"registry.example.com/team/app:1.2" + digest, 40, "registry.example.com/team/app:1.2@…"},
+		"registry is removed next": {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 30, "…/team/app:1.2-hotfix@…"},
+		"only name and tag remain": {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 14, "app:1.2-hotfix"},
+		"no digest":                {"registry.example.com/team/app:1.2", 20, "…/team/app:1.2"},
+		"not an image":             {"a sentence that is much too long to be shown", 20, format.CutMiddle("a sentence that is much too long to be shown", 20)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -42,12 +42,12 @@ func TestValues(t *testing.T) {
 		absent      bool
 		want        [2]string
 	}{
-		"absent":                {yours: "a", absent: true, want: [2]string{"a", "(none)"}},
-		"null":                  {yours: "a", want: [2]string{"a", "null"}},
-		"different line":        {yours: "a\nb\nc", live: "a\nx\nc", want: [2]string{"line 2: b", "line 2: x"}},
-		"one has more lines":    {yours: "a\nb", live: "a\nb\nc", want: [2]string{"(2 lines)", "line 3: c"}},
-		"only one has any":      {yours: "a\nb", live: "a", want: [2]string{"a… (+1 line)", "a"}},
-		"a number for a string": {yours: int64(3), live: "3", want: [2]string{"3", `"3"`}},
+		"absent":                     {yours: "a", absent: true, want: [2]string{"a", "(none)"}},
+		"null":                       {yours: "a", want: [2]string{"a", "null"}},
+		"different line":             {yours: "a\nb\nc", live: "a\nx\nc", want: [2]string{"line 2: b", "line 2: x"}},
+		"one has more lines":         {yours: "a\nb", live: "a\nb\nc", want: [2]string{"(2 lines)", "line 3: c"}},
+		"only one has several lines": {yours: "a\nb", live: "a", want: [2]string{"a… (+1 line)", "a"}},
+		"a number for a string":      {yours: int64(3), live: "3", want: [2]string{"3", `"3"`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,13 +63,13 @@ func TestValues(t *testing.T) {
 func TestCutPair(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string][2]string{
-		"at the end":       {long + "a", long + "b"},
-		"at the start":     {"a" + long, "b" + long},
-		"in the middle":    {long + "a" + long, long + "b" + long},
-		"one more":         {long, long + long},
-		"wide characters":  {strings.Repeat("日", 40) + "a" + long, strings.Repeat("日", 40) + "b" + long},
-		"near the start":   {"xxa" + long, "xxb" + long},
-		"after the middle": {long + "xxxxxxa" + long, long + "xxxxxxb" + long},
+		"at the end":          {long + "a", long + "b"},
+		"at the start":        {"a" + long, "b" + long},
+		"in the middle":       {long + "a" + long, long + "b" + long},
+		"one value is longer": {long, long + long},
+		"wide characters":     {strings.Repeat("日", 40) + "a" + long, strings.Repeat("日", 40) + "b" + long},
+		"near the start":      {"xxa" + long, "xxb" + long},
+		"after the middle":    {long + "xxxxxxa" + long, long + "xxxxxxb" + long},
 	}
 	for name, pair := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestCutPair(t *testing.T) {
 }
 
 // Adoption is offered if it settles all conflicts of a run.
-func TestAdoptionIsOfferedForAll(t *testing.T) {
+func TestAdoptionIsOfferedIfItSettlesAll(t *testing.T) {
 	for other, want := range map[string]string{"flux": "flux", "other": "", "": ""} {
 		if got := soleOwner([]event.Applied{{AdoptFrom: "flux"}, {AdoptFrom: other}}); got != want {
 			t.Errorf("flux and %q: offered %q", other, got)

@@ -8,7 +8,7 @@ import (
 )
 
 // A webhook that is down would look like one that saw no changes.
-func TestCoverageThatIsNotKept(t *testing.T) {
+func TestStaleCoverageIsReported(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	for stale, want := range map[bool]int{false: 1, true: 2} {
 		got := coverageLines(event.Coverage{Since: now.Add(-time.Hour), Until: now.Add(-10 * time.Minute), Stale: stale}, now)

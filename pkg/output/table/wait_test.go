@@ -10,7 +10,7 @@ import (
 
 // A problem is reported once: if a cause says why Pods are rejected, the condition does not repeat
 // it. It does with -v 1, and next to a doubt without a cause.
-func TestRefusalOnce(t *testing.T) {
+func TestRejectionIsReportedOnce(t *testing.T) {
 	w := event.Waited{
 		Action: event.TimedOut,
 		Conditions: []event.Condition{{
@@ -30,7 +30,7 @@ func TestRefusalOnce(t *testing.T) {
 		"a cause":                       {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 2},
 		"a cause, verbose":              {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, verbose: true, want: 5},
 		"no known cause":                {causes: []event.Cause{{Code: "CreateRefused", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 3},
-		"a doubt":                       {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
+		"a missing permission":          {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
 		"a cause for an older revision": {causes: []event.Cause{{Code: "ImagePull", Passing: true}}, want: 4},
 		"no cause":                      {want: 3},
 	} {

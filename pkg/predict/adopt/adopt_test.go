@@ -114,7 +114,7 @@ func TestAdopt(t *testing.T) {
 			},
 			from: csa,
 		},
-		"and so if another manager is named": {
+		"client-side apply is not adopted if another manager is named": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
 				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
@@ -126,7 +126,7 @@ func TestAdopt(t *testing.T) {
 			},
 			adopted: []string{"helm (Update)"},
 		},
-		"left at another version, and not adopted later": {
+		"entry at another version is not adopted after our own apply": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "apps/v1", "", `{f:data: {f:b: {}}}`),
 				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
@@ -290,7 +290,7 @@ func TestDropped(t *testing.T) {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live: `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`,
 		},
-		"to be adopted, and now empty": {
+		"adopted field of a map that is now empty": {
 			before: []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, from: []string{managedfields.ClientSideApply},
@@ -375,7 +375,7 @@ func isMark(p fieldpath.Path) bool {
 
 // An interrupted migration remains a migration even if the user names its manager for one run. The
 // run after that continues it. An interrupted adoption is not continued.
-func TestMarks(t *testing.T) {
+func TestUnfinishedAdoptionMarks(t *testing.T) {
 	once := adopt.From{Once: []string{managedfields.ClientSideApply}}
 	always := adopt.From{Always: []string{managedfields.ClientSideApply}}
 	entry := func(manager, operation, fields string) string {
@@ -388,8 +388,8 @@ func TestMarks(t *testing.T) {
 	}{
 		"a migration begins":                {from: once, want: "migrating"},
 		"an adoption begins":                {from: always, want: "adopting"},
-		"a migration that is then named":    {mark: "migrating", from: always, want: "migrating"},
-		"an adoption that is named again":   {mark: "adopting", from: always, want: "adopting"},
+		"named manager during a migration":  {mark: "migrating", from: always, want: "migrating"},
+		"named manager during an adoption":  {mark: "adopting", from: always, want: "adopting"},
 		"a migration continues":             {mark: "migrating", from: once, want: "migrating"},
 		"an adoption that is not continued": {mark: "adopting", from: once, want: ""},
 	}

@@ -59,7 +59,7 @@ spec:
 		t.Error(diff)
 	}
 	if got.GetName() != "web" || got.GetResourceVersion() != "7" {
-		t.Errorf("it is %s at version %s", got.GetName(), got.GetResourceVersion())
+		t.Errorf("got name %s and resource version %s, want web and 7", got.GetName(), got.GetResourceVersion())
 	}
 	if diff := cmp.Diff(before, live); diff != "" {
 		t.Errorf("the live object is changed: %s", diff)

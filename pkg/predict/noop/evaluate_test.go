@@ -45,13 +45,13 @@ func TestJudge(t *testing.T) {
 		"others took two fields since (edge case 10)": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, want: refused, conflicts: []string{".spec.replicas", fieldstest.App + ".image"},
 		},
-		"their values are ours now": {
+		"manifest has the values of others": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".spec.replicas": int64(5), fieldstest.App + ".image": "app:1.2"}, want: clearly,
 		},
-		"a label of ours more": {
+		"additional label of ours": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.labels.tier": "x"}), want: clearly,
 		},
-		"a label of ours less": {
+		"one label of ours removed": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.labels": fieldstest.Absent}), want: clearly,
 		},
 		"drift in a field of ours": {
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 		"old resource version": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.resourceVersion": "1"}), want: doubtful},
 		"managed fields given": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.managedFields": []any{}}), want: doubtful},
 		"null for a timestamp": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.creationTimestamp": nil}), want: settled},
-		"status, which the kind has apart": {
+		"status, which is a subresource of the kind": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".status": map[string]any{"replicas": int64(9)}}), want: settled,
 		},
 		"another version (edge case 7)": {
@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 			manifestEds: with(webOurs, edits{".apiVersion": "apps/v2"}), want: doubtful,
 		},
 
-		"defaulted key is proven (edge case 3)": {live: fieldstest.DnsLive, manifest: fieldstest.Dns, want: settled},
+		"defaulted key (edge case 3)": {live: fieldstest.DnsLive, manifest: fieldstest.Dns, want: settled},
 		"defaulted key that was stated before (edge case 3)": {
 			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
@@ -112,7 +112,7 @@ spec:
   ports: [{name: dns-tcp, port: 53}, {name: dns, port: 53, protocol: UDP}]
 `, want: clearly,
 		},
-		"one item twice": {
+		"duplicate item": {
 			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
 kind: Service
@@ -124,7 +124,7 @@ spec:
 		},
 
 		"finalizer of ours among others' (edge case 2)": {live: fieldstest.ConfLive, manifest: fieldstest.Conf, want: settled},
-		"finalizer of theirs too": {
+		"finalizer of others added": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, want: clearly,
 			manifestEds: edits{".metadata.finalizers": []any{"example.com/theirs", "example.com/ours"}},
 		},
@@ -135,7 +135,7 @@ spec:
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "me"}},
 			want: refused, conflicts: []string{".metadata.labels.owner"},
 		},
-		"labels stated empty (edge case 13)": {
+		"labels set to an empty map (edge case 13)": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: clearly,
 		},
 		"label of theirs as null (edge case 16)": {
@@ -162,11 +162,11 @@ spec:
 			want: doubtful, conflicts: []string{".data.password"},
 		},
 
-		"bare, nothing to own (edge case 17)": {
+		"empty manifest without managed fields (edge case 17)": {
 			live:     `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: b, uid: c}}`,
 			manifest: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: b}}`, want: settled,
 		},
-		"bare, live has more, cleared (edge case 17)": {
+		"empty manifest, additional label, cleared managed fields (edge case 17)": {
 			live:     `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, labels: {x: x}}}`,
 			manifest: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`, want: settled,
 		},
@@ -174,7 +174,7 @@ spec:
 			live:     `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: x}}`,
 			manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: x}}`, want: doubtful,
 		},
-		"bare beside others": {
+		"empty manifest for an object of others": {
 			live: fieldstest.ConfLive, manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: conf}}`, manager: "new", want: settled,
 		},
 		"malformed managed fields": {

@@ -14,9 +14,9 @@ func TestLeafLists(t *testing.T) {
 		version, list string
 		want          noop.Verdict
 	}{
-		"atomic, of a kind of Kubernetes":    {"v1", "args", settled},
-		"owned by item":                      {"apps/v1", "ports", noop.Clear},
-		"of a kind that only a schema knows": {"example.com/v1", "args", noop.Clear},
+		"atomic list of a built-in kind": {"v1", "args", settled},
+		"owned by item":                  {"apps/v1", "ports", noop.Clear},
+		"list of a custom kind":          {"example.com/v1", "args", noop.Clear},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestJudgeShapes(t *testing.T) {
 		manifest string
 		want     noop.Verdict
 	}{
-		"our own update owns it (edge case 6)": {
+		"owned by our own update (edge case 6)": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:b: {}}}`)},
 			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, refused,
 		},
@@ -30,11 +30,11 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:selector: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:selector: {f:kind: {}}}}`)},
 			`{selector: {kind: Same}}`, `{selector: {kind: Same}}`, clearly,
 		},
-		"empty still, others fill it (edge case 13)": {
+		"empty map filled by others (edge case 13)": {
 			[]string{ours(`{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			`{m: {x: x}}`, `{m: {}}`, settled,
 		},
-		"empty still, defaults fill it": {
+		"empty map filled by defaults": {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {x: x}}`, `{m: {}}`, clearly,
 		},
 		"empty list where others made a map": {
@@ -49,7 +49,7 @@ func TestJudgeShapes(t *testing.T) {
 		"empty map that is not live": {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{z: "1"}`, `{m: {}}`, clearly,
 		},
-		"empty list of items leaves no trace": {
+		"empty list of items that others own": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:l: {'v:"x"': {}}}}`)},
 			`{a: "1", l: [x]}`, `{a: "1", l: []}`, settled,
 		},
@@ -62,7 +62,7 @@ func TestJudgeShapes(t *testing.T) {
 		"null, not stored (edge case 16)": {
 			[]string{ours(`{f:data: {f:x: {}}}`)}, `{z: "1"}`, `{x: null}`, settled,
 		},
-		"null, not stored, and others state it too": {
+		"null, not stored, and applied by others": {
 			[]string{ours(`{f:data: {f:x: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:x: {}}}`)},
 			`{z: "1"}`, `{x: null}`, doubtful,
 		},
@@ -92,7 +92,7 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}}}}}`)},
 			`{env: [{name: A}, {name: A, v: "1"}]}`, `{env: [{name: A}]}`, clearly,
 		},
-		"item that we own in another position": {
+		"item of which we own only the key": {
 			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {f:name: {}}}}}`)},
 			`{env: [{name: A}]}`, `{env: [{name: A}]}`, clearly,
 		},
@@ -106,7 +106,7 @@ func TestJudgeShapes(t *testing.T) {
 		"empty entry": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
 		},
-		"top that was applied empty": {
+		"top-level field that was applied empty": {
 			[]string{ours(`{f:data: {}}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
 		},
 		"others' item, another value (edge case 4)": {

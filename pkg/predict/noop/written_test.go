@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-func TestWrittenOfDefinitions(t *testing.T) {
+func TestPointerFieldsOfCRDs(t *testing.T) {
 	names, seen := map[string]bool{}, map[reflect.Type]bool{}
 	var walk func(r reflect.Type)
 	walk = func(r reflect.Type) {
@@ -38,7 +38,7 @@ func TestWrittenOfDefinitions(t *testing.T) {
 }
 
 // Each listed name is a pointer field in Kubernetes' Go types, and each pointer field is listed.
-func TestWritten(t *testing.T) {
+func TestPointerFieldsOfKubernetes(t *testing.T) {
 	pointers, plain := map[string]bool{}, map[string]bool{}
 	seen := map[string]bool{}
 	var walk func(parent string, r reflect.Type)

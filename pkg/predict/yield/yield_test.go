@@ -47,7 +47,7 @@ func TestYield(t *testing.T) {
 			`{a: x}`,
 			[]string{".spec.replicas"},
 		},
-		"owned by us alone, in a map that others stated empty": {
+		"owned only by us in a map that others applied as empty": {
 			[]string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:m: {f:x: {}}}}`), fieldstest.Entry("them", "Apply", `{f:spec: {f:m: {}}}`)},
 			`{m: {x: live}}`, `{m: {x: ours}}`,
 			[]string{".spec.m.x"},
@@ -68,7 +68,7 @@ func TestYield(t *testing.T) {
 			`{b: null}`,
 			[]string{".spec.b"},
 		},
-		"a field of our item is theirs, its key ours alone": {
+		"item of ours with a field of others": {
 			[]string{
 				fieldstest.Entry("kubectl-set", "Update", `{f:spec: {f:l: {'k:{"name":"app"}': {f:image: {}}}}}`),
 				fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
@@ -78,7 +78,7 @@ func TestYield(t *testing.T) {
 			`{l: [{name: app}]}`,
 			[]string{".spec.l"},
 		},
-		"an item whose key is theirs too": {
+		"item whose key others own too": {
 			[]string{
 				fieldstest.Entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}}}}`),
 				fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:a: {}, f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
@@ -94,28 +94,28 @@ func TestYield(t *testing.T) {
 			[]string{".spec.replicas", `.spec.l[name="x"]`},
 			`{a: x}`, nil,
 		},
-		"the parent empties, and goes (edge case 13)": {
+		"parent that becomes empty is removed (edge case 13)": {
 			[]string{fieldstest.Entry("them", "Update", `{f:spec: {f:m: {f:x: {}}}}`)},
 			`{m: {x: "1"}}`, `{m: {x: "2"}, a: x, kept: {}}`,
 			[]string{".spec.m.x"},
 			`{a: x, kept: {}}`,
 			[]string{".spec.m.x"},
 		},
-		"a parent of theirs and ours": {
+		"parent owned by others and us": {
 			[]string{fieldstest.Entry("them", "Update", `{f:spec: {f:m: {f:x: {}}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:m: {f:z: {}}}}`)},
 			`{m: {x: "1", z: "1"}}`, `{m: {x: "2", z: "2", new: "2"}}`,
 			[]string{".spec.m"},
 			`{m: {z: "1"}}`,
 			[]string{".spec.m"},
 		},
-		"inside an atomic value, live takes its place (edge case 5)": {
+		"path inside an atomic value gets its live value (edge case 5)": {
 			[]string{fieldstest.Entry("them", "Update", `{f:spec: {f:selector: {}}}`)},
 			`{selector: {x: "1", z: "1"}}`, `{selector: {x: "2", z: "2", new: "2"}}`,
 			[]string{".spec.selector.x", ".spec.selector.new"},
 			`{selector: {x: "1", z: "2"}}`,
 			[]string{".spec.selector.x", ".spec.selector.new"},
 		},
-		"an atomic value whole (edge case 5)": {
+		"whole atomic value (edge case 5)": {
 			[]string{fieldstest.Entry("them", "Update", `{f:spec: {f:selector: {}}}`)},
 			`{selector: {x: "1"}, a: x}`, `{selector: {x: "2"}, a: x}`,
 			[]string{".spec.selector"},
@@ -156,7 +156,7 @@ func TestYield(t *testing.T) {
 			`{l: [{name: a, v: "1"}]}`,
 			[]string{`.spec.l`},
 		},
-		"list item of ours alone, which only has a key": {
+		"list item with only a key, owned only by us": {
 			[]string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}}}}}`)},
 			`{l: [{name: a, v: "1"}]}`, `{l: [{name: a}]}`,
 			[]string{`.spec.l[name="a"]`},
@@ -170,7 +170,7 @@ func TestYield(t *testing.T) {
 			`{p: [{port: 53}, {port: 80}]}`,
 			[]string{`.spec.p[port=53,protocol="TCP"].name`},
 		},
-		"a parent that only we hold (edge case 83)": {
+		"parent owned only by us (edge case 83)": {
 			[]string{
 				fieldstest.Entry("them", "Update", `{f:spec: {f:m: {f:image: {f:tag: {}}}}}`),
 				fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:m: {f:image: {.: {}}, f:keep: {}}}}`),
@@ -180,14 +180,14 @@ func TestYield(t *testing.T) {
 			`{m: {image: {}, keep: x}}`,
 			[]string{".spec.m.image.tag"},
 		},
-		"the same, with nothing of others in it": {
+		"parent owned only by us, without fields of others": {
 			[]string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:a: {}, f:m: {f:image: {.: {}, f:old: {}}}}}`)},
 			`{a: x, m: {image: {old: "1"}}}`, `{a: x, m: {image: {tag: "1"}}}`,
 			[]string{".spec.m.image.tag"},
 			`{a: x}`,
 			[]string{".spec.m.image.tag"},
 		},
-		"an item whose key is all default (edge case 88)": {
+		"item whose whole key has defaults (edge case 88)": {
 			[]string{
 				fieldstest.Entry("them", "Update", `{f:spec: {f:l: {'k:{"name":"a"}': {f:v: {}}}}}`),
 				fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}}}}}`),
@@ -204,7 +204,7 @@ func TestYield(t *testing.T) {
 			`{l: [a]}`,
 			[]string{`.spec.l[="b"]`},
 		},
-		"identity stays": {
+		"name, kind and metadata stay": {
 			[]string{fieldstest.Entry("them", "Update", `{f:spec: {f:a: {}}}`)},
 			`{a: x}`, `{a: x}`,
 			[]string{".metadata.name", ".kind", ".metadata"},
@@ -256,7 +256,7 @@ func TestYieldCreation(t *testing.T) {
 }
 
 // An apply without the contested fields has no conflict.
-func TestYieldStory(t *testing.T) {
+func TestYieldAvoidsConflict(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	got, _, err := yield.Paths(fieldstest.Read(t, fieldstest.Web), live, fieldstest.Us, fieldstest.Paths(t, ".spec.replicas", fieldstest.App+".image"), nil)
 	if err != nil {

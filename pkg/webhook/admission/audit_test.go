@@ -35,7 +35,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("the same value: %v", got.Response.AuditAnnotations)
 	}
 	if problems := validation.IsQualifiedName("ownership.k8sconnect.io/" + auditTaken); len(problems) > 0 {
-		t.Errorf("the API server does not take the key: %v", problems)
+		t.Errorf("the audit key is not a qualified name: %v", problems)
 	}
 }
 

@@ -67,12 +67,12 @@ func TestTakings(t *testing.T) {
 		"taken in a dry run (77)":         {dryRun, 9, []string{said}, 0, 0, 0},
 		"the same value":                  {update(thing("argo", "1"), thing("flux", "1")), 9, nil, 1, 0, 0},
 		"the same owner":                  {update(thing("argo", "1"), thing("argo", "2")), 9, nil, 0, 0, 0},
-		"a large number by one":           {update(thing("argo", "9007199254740993"), thing("flux", "9007199254740992")), 9, []string{said}, 1, 0, 0},
+		"a large number changed by one":   {update(thing("argo", "9007199254740993"), thing("flux", "9007199254740992")), 9, []string{said}, 1, 0, 0},
 		"a deletion (76)":                 {deletion, 9, nil, 0, 0, 0},
-		"a connection (76)":               {connect, 9, nil, 0, 0, 0},
+		"a CONNECT request (76)":          {connect, 9, nil, 0, 0, 0},
 		"null to null":                    {update("null", "null"), 9, nil, 0, 0, 0},
 		"without managed fields (71)":     {update(`{"spec":{"replicas":1}}`, `{"spec":{"replicas":2}}`), 9, nil, 0, 0, 0},
-		"managed fields are no list":      {update(thing("argo", "1"), `{"metadata":{"managedFields":{}}}`), 9, nil, 0, 0, 1},
+		"managed fields are not a list":   {update(thing("argo", "1"), `{"metadata":{"managedFields":{}}}`), 9, nil, 0, 0, 1},
 		"an object is a list":             {update(thing("argo", "1"), `[1]`), 9, nil, 0, 0, 1},
 		"a field set that is not a map":   {update(thing("argo", "1"), `{"metadata":{"managedFields":[{"manager":"x","fieldsType":"FieldsV1","fieldsV1":[1]}]}}`), 9, nil, 0, 0, 1},
 		"a field set with unknown keys":   {update(thing("argo", "1"), `{"metadata":{"managedFields":[{"manager":"x","fieldsType":"FieldsV1","fieldsV1":{"x:?":{}}}]}}`), 9, nil, 0, 0, 0},
@@ -128,7 +128,7 @@ func TestHint(t *testing.T) {
 
 // If values are recorded, a hint contains the values that a record may keep. It never contains
 // values of a Secret.
-func TestHintOfValues(t *testing.T) {
+func TestValuesInHint(t *testing.T) {
 	deployment := func(manager, replicas string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"x","uid":"id","resourceVersion":"7","managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1",
 			"fieldsV1":{"f:spec":{"f:replicas":{},"f:minReadySeconds":{}}}}]},"spec":{"replicas":%s,"minReadySeconds":%[2]s}}`, manager, replicas)
@@ -145,14 +145,14 @@ func TestHintOfValues(t *testing.T) {
 		off     bool
 		want    map[string]ownership.ValueChange
 	}{
-		"taken":               {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, changed},
-		"scaled":              {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), false, changed},
-		"the same value":      {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "3")), false, nil},
-		"a Secret":            {of("", "Secret", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
-		"a custom kind":       {of("example.com", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
-		"taken, and off":      {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), true, nil},
-		"scaled, and off":     {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), true, nil},
-		"scaled, with a list": {of("autoscaling", "Scale", "scale", `{"metadata":{"uid":"id"},"spec":[]}`, `{"metadata":{"uid":"id"},"spec":{"replicas":"secret"}}`), false, nil},
+		"taken":                         {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, changed},
+		"scaled":                        {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), false, changed},
+		"the same value":                {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "3")), false, nil},
+		"a Secret":                      {of("", "Secret", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
+		"a custom kind":                 {of("example.com", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
+		"taken, with values off":        {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), true, nil},
+		"scaled, with values off":       {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), true, nil},
+		"scaled, with a malformed spec": {of("autoscaling", "Scale", "scale", `{"metadata":{"uid":"id"},"spec":[]}`, `{"metadata":{"uid":"id"},"spec":{"replicas":"secret"}}`), false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hints := &sink{room: 1}
@@ -171,7 +171,7 @@ func TestHintOfValues(t *testing.T) {
 
 // The hint of a write by the verb give has the verdict given and the user, and the write causes no
 // warning. A field whose value changes counts as taken all the same.
-func TestHintOfGive(t *testing.T) {
+func TestHintForGive(t *testing.T) {
 	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
 		hints := &sink{room: 1}
 		a := newHandler(t, nil)
@@ -230,10 +230,10 @@ func TestNotices(t *testing.T) {
 			[]string{"Thing/n/x: example.com/v1 is deprecated; use v2", "Thing/n/x: .spec.old is deprecated"},
 		},
 		"created at the new version": {write(admissionv1.Create, "v2", named), []string{"Thing/n/x: .spec.old is deprecated"}},
-		"made by a controller, whose template was told": {
+		"created by a controller, so no warning about the field": {
 			write(admissionv1.Create, "v2", `{"metadata":{"name":"x","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"1","controller":true}]},"spec":{"old":1}}`), nil,
 		},
-		"to be named (edge case 76)": {
+		"with a generated name (edge case 76)": {
 			write(admissionv1.Create, "v1", `{"metadata":{"generateName":"x-","namespace":"n"}}`),
 			[]string{"Thing/n/x-*: example.com/v1 is deprecated; use v2"},
 		},
@@ -267,8 +267,8 @@ func TestFieldsOfUpdates(t *testing.T) {
 		old, now string
 		want     []string
 	}{
-		"added":  {with(`{"f:a":{}}`, `{"a":1}`), with(`{"f:a":{},"f:old":{}}`, `{"a":1,"old":1}`), []string{"Thing/-/x: .spec.old is deprecated"}},
-		"had it": {with(`{"f:old":{}}`, `{"old":1}`), with(`{"f:a":{},"f:old":{}}`, `{"a":1,"old":1}`), nil},
+		"added":      {with(`{"f:a":{}}`, `{"a":1}`), with(`{"f:a":{},"f:old":{}}`, `{"a":1,"old":1}`), []string{"Thing/-/x: .spec.old is deprecated"}},
+		"set before": {with(`{"f:old":{}}`, `{"old":1}`), with(`{"f:a":{},"f:old":{}}`, `{"a":1,"old":1}`), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

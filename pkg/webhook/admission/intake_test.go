@@ -25,8 +25,8 @@ func TestDeepReviews(t *testing.T) {
 		return strings.Replace(small, `"uid":"u"`, `"uid":"u","object":`+object+`,"oldObject":`+strings.ReplaceAll(object, `"a","op`, `"b","op`), 1)
 	}
 	for name, tt := range map[string]struct{ depth, want int }{
-		"as deep as Kubernetes' own": {40, http.StatusOK},
-		"4500 levels":                {4500, http.StatusRequestEntityTooLarge},
+		"as deep as the built-in kinds": {40, http.StatusOK},
+		"4500 levels":                   {4500, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newHandler(t, nil)
@@ -83,7 +83,7 @@ func (h *held) Read(p []byte) (int, error) {
 
 // Edge case 101: bodies that stall use at most the available memory. Other clients are answered as
 // soon as some memory is available again.
-func TestHeldBodies(t *testing.T) {
+func TestStalledBodiesAreBounded(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	const size, senders = 5 << 20, 40
 	text := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", size)+`"`, 1)
@@ -124,7 +124,7 @@ func TestHeldBodies(t *testing.T) {
 }
 
 // Edge case 101: clients that send garbage do not fill the log.
-func TestComplaintsHaveARate(t *testing.T) {
+func TestErrorLogIsRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
 		c := newComplaints(funcr.New(func(_, args string) { said = append(said, args) }, funcr.Options{}))

@@ -38,7 +38,7 @@ const small = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","req
 
 // Edge case 75: if evaluating a review fails in any way, the request is allowed, and the fault is
 // counted.
-func TestFaultsAllow(t *testing.T) {
+func TestFaultsAllowRequest(t *testing.T) {
 	tests := map[string]struct {
 		evaluate evaluator
 		fault    fault
@@ -47,7 +47,7 @@ func TestFaultsAllow(t *testing.T) {
 		"panic": {
 			evaluate: func(*request) (findings, error) { panic("secret value of a field") }, fault: faultPanic,
 		},
-		"panic of the runtime": {
+		"runtime panic": {
 			evaluate: func(r *request) (findings, error) { return findings{}, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
 		},
 		"error": {
@@ -100,22 +100,22 @@ func TestReviewNeverArrives(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{"))
 	r.ContentLength = maxReview
 	if _, err := readReview(r.Body, r.ContentLength); err == nil {
-		t.Error("a part of a review is read")
+		t.Error("readReview() succeeded for an incomplete review, want an error")
 	}
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-		t.Errorf("%d bytes are set aside for what did not come", took)
+		t.Errorf("allocated %d bytes for a body that did not arrive", took)
 	}
 }
 
 // The value of a panic may be part of an object. It is logged only if it cannot be.
 func TestPanicError(t *testing.T) {
 	if got := (panicError{"hunter2"}).Error(); strings.Contains(got, "hunter2") {
-		t.Errorf("it says %q", got)
+		t.Errorf("got %q, want it without the value of the panic", got)
 	}
 	defer func() {
 		if got := (panicError{recover()}).Error(); !strings.Contains(got, "out of range") {
-			t.Errorf("it says %q", got)
+			t.Errorf("got %q, want the text of the runtime error", got)
 		}
 	}()
 	_ = []int{}[len(t.Name())]
@@ -128,19 +128,19 @@ func TestBadReviews(t *testing.T) {
 		body string
 		want int
 	}{
-		"nothing":          {"", http.StatusBadRequest},
-		"no JSON":          {"\x00\xff", http.StatusBadRequest},
-		"not all of it":    {small[:len(small)-1], http.StatusBadRequest},
-		"more than one":    {small + small, http.StatusBadRequest},
-		"another kind":     {strings.Replace(small, "AdmissionReview", "Pod", 1), http.StatusBadRequest},
-		"another group":    {strings.Replace(small, "admission.k8s.io", "example.com", 1), http.StatusBadRequest},
-		"no request":       {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest},
-		"null request":     {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, http.StatusBadRequest},
-		"no UID":           {strings.Replace(small, `"u"`, `""`, 1), http.StatusBadRequest},
-		"other types":      {strings.Replace(small, `"u"`, `[1]`, 1), http.StatusBadRequest},
-		"seven megabytes":  {huge, http.StatusRequestEntityTooLarge},
-		"an older version": {strings.Replace(small, "/v1", "/v1beta1", 1), http.StatusOK},
-		"a newer version":  {strings.Replace(small, "/v1", "/v3", 1), http.StatusOK},
+		"nothing":               {"", http.StatusBadRequest},
+		"not JSON":              {"\x00\xff", http.StatusBadRequest},
+		"truncated review":      {small[:len(small)-1], http.StatusBadRequest},
+		"two reviews":           {small + small, http.StatusBadRequest},
+		"another kind":          {strings.Replace(small, "AdmissionReview", "Pod", 1), http.StatusBadRequest},
+		"another group":         {strings.Replace(small, "admission.k8s.io", "example.com", 1), http.StatusBadRequest},
+		"no request":            {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest},
+		"null request":          {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, http.StatusBadRequest},
+		"no UID":                {strings.Replace(small, `"u"`, `""`, 1), http.StatusBadRequest},
+		"UID of the wrong type": {strings.Replace(small, `"u"`, `[1]`, 1), http.StatusBadRequest},
+		"seven megabytes":       {huge, http.StatusRequestEntityTooLarge},
+		"an older version":      {strings.Replace(small, "/v1", "/v1beta1", 1), http.StatusOK},
+		"a newer version":       {strings.Replace(small, "/v1", "/v3", 1), http.StatusOK},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestBodyLengths(t *testing.T) {
 
 // Edge case 79: during the shutdown, the webhook tells clients with each answer to reconnect.
 // Before the shutdown, it does not.
-func TestDrainingCloses(t *testing.T) {
+func TestDrainingClosesConnections(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	for _, draining := range []bool{false, true} {
 		a.draining = func() bool { return draining }

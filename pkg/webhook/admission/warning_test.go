@@ -53,7 +53,7 @@ func TestOwnersWarnings(t *testing.T) {
 			[]ownership.Transition{took(".spec.replicas", "kube-controller-manager/Update/scale", "flux/Apply")},
 			[]string{"Deployment/prod/web: .spec.replicas taken from kube-controller-manager (scale) by flux"},
 		},
-		"paths of one pair in one line": {
+		"paths with the same owners share a line": {
 			[]ownership.Transition{took(".spec.paused", "argo", "flux"), took(".spec.replicas", "argo", "flux")},
 			[]string{"Deployment/prod/web: .spec.paused, .spec.replicas taken from argo by flux"},
 		},
@@ -64,18 +64,18 @@ func TestOwnersWarnings(t *testing.T) {
 			},
 			[]string{"Deployment/prod/web: .spec.minReadySeconds, .spec.paused, .spec.progressDeadlineSeconds, +2 more taken from argo by flux"},
 		},
-		"a long path loses its beginning": {
+		"a long path is truncated at its start": {
 			[]ownership.Transition{took(image, "argo/Apply", "a-manager-with-quite-a-long-name/Apply"), took(".spec.replicas", "argo/Apply", "a-manager-with-quite-a-long-name/Apply")},
 			[]string{`Deployment/prod/web: ….containers[name="application"].image, +1 more taken from argo by a-manager-with-quite-a-long-name`},
 		},
-		"from oneself by other means": {
+		"from another entry of the same manager": {
 			[]ownership.Transition{
 				took(".spec.replicas", "kubectl/Update/scale", "kubectl/Apply"),
 				took(".spec.paused", "helm/Update", "helm/Apply"),
 			},
 			nil,
 		},
-		"from oneself and others": {
+		"from the same manager and another one": {
 			[]ownership.Transition{took(".spec.paused", "argo/Apply,flux/Update", "flux/Apply")},
 			[]string{"Deployment/prod/web: .spec.paused taken from argo by flux"},
 		},
@@ -83,7 +83,7 @@ func TestOwnersWarnings(t *testing.T) {
 			[]ownership.Transition{took(".spec.paused", "a,b,c,d", "flux")},
 			[]string{"Deployment/prod/web: .spec.paused taken from a, b, +2 more by flux"},
 		},
-		"by who shared it": {
+		"by a co-owner": {
 			[]ownership.Transition{took(".spec.paused", "argo,flux", "flux")},
 			[]string{"Deployment/prod/web: .spec.paused taken from argo by flux"},
 		},
@@ -120,7 +120,7 @@ func TestOwnersWarnings(t *testing.T) {
 
 // Edge case 74: the names in a warning are untrusted. If one contained a newline, the API server
 // would drop the warning.
-func TestForeignText(t *testing.T) {
+func TestUntrustedTextInWarnings(t *testing.T) {
 	evil := "flux\nWarning: all is well\x1b[2J\u202e\xff"
 	got := textsOf(bounded(ownersWarnings("Thing/a/"+evil, takeovers([]ownership.Transition{took(".spec.a", evil, "z/Apply/"+evil)}))))
 	if len(got) != 1 {
@@ -142,15 +142,15 @@ func TestFieldWarnings(t *testing.T) {
 		want    []string
 	}{
 		"none": {nil, nil},
-		"ours alone": {
+		"only warned about by us": {
 			[]deprecation.FieldNotice{notice(".spec.a", false), notice(".spec.b", false)},
 			[]string{"Thing/n/x: .spec.a is deprecated", "Thing/n/x: .spec.b is deprecated"},
 		},
-		"the server's too": {
+		"also warned about by the server": {
 			[]deprecation.FieldNotice{notice(".spec.a", true), notice(".spec.b", false), notice(`.metadata.annotations["x.io/y"]`, true)},
 			[]string{"Thing/n/x: .spec.b is deprecated", `Thing/n/x: deprecated, as the API server warns: .spec.a, .metadata.annotations["x.io/y"]`},
 		},
-		"more than a line holds": {
+		"more fields than fit on one line": {
 			[]deprecation.FieldNotice{
 				notice(".spec.volumes[0].gitRepo", true), notice(".spec.volumes[1].cephfs", true), notice(".spec.volumes[2].rbd", true), notice(".spec.volumes[3].rbd", true),
 			},
@@ -165,7 +165,7 @@ func TestFieldWarnings(t *testing.T) {
 
 // Edge case 74: warnings fit into the limits, however many there are and however long the names
 // are.
-func TestBounded(t *testing.T) {
+func TestWarningsAreBounded(t *testing.T) {
 	long := strings.Repeat("ä", 253)
 	var transitions []ownership.Transition
 	var fields []deprecation.FieldNotice
@@ -206,11 +206,11 @@ func TestNameOf(t *testing.T) {
 		m    metadata
 		want string
 	}{
-		"in a namespace":             {metadata{Name: "web", Namespace: "prod"}, "Pod/prod/web"},
-		"in none":                    {metadata{Name: "web"}, "Pod/-/web"},
-		"to be made (edge case 76)":  {metadata{GenerateName: "web-", Namespace: "prod"}, "Pod/prod/web-*"},
-		"made":                       {metadata{Name: "web-1", GenerateName: "web-", Namespace: "prod"}, "Pod/prod/web-1"},
-		"without any (edge case 76)": {metadata{}, "Pod/-/-"},
+		"in a namespace":                       {metadata{Name: "web", Namespace: "prod"}, "Pod/prod/web"},
+		"cluster-scoped":                       {metadata{Name: "web"}, "Pod/-/web"},
+		"with a generated name (edge case 76)": {metadata{GenerateName: "web-", Namespace: "prod"}, "Pod/prod/web-*"},
+		"made":                                 {metadata{Name: "web-1", GenerateName: "web-", Namespace: "prod"}, "Pod/prod/web-1"},
+		"without a name (edge case 76)":        {metadata{}, "Pod/-/-"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

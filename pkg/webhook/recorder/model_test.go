@@ -245,7 +245,7 @@ func told(t *testing.T, m *model) map[string]tally {
 				t.Errorf("%s: %s, forced: %v, by %q", key, e.Kind, e.Forced, e.User)
 			}
 			if e.User != "" && e.User != m.happened[i].User {
-				t.Errorf("%s: by %q, was by %q", key, e.User, m.happened[i].User)
+				t.Errorf("%s: got user %q, want %q", key, e.User, m.happened[i].User)
 			}
 		}
 		if r.Lost > 0 || r.Dropped > 0 {

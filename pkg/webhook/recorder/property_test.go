@@ -63,7 +63,7 @@ func (tr *trial) come() {
 		switch ending {
 		case ownership.OutcomeRecorded:
 			if !f.stored {
-				tr.Fatalf("note %d counts as recorded, and is in no record", id)
+				tr.Fatalf("note %d counts as recorded, but is in no record", id)
 			}
 		case ownership.OutcomeLeft:
 			if tr.leads || ours && !tr.full && !tr.tired {
@@ -162,7 +162,7 @@ func (tr *trial) look() {
 		call()
 	}
 	if len(tr.objects) > tr.limits.Objects || tr.transitions > tr.limits.Transitions || len(tr.gaps) > tr.limits.Objects || len(tr.cooldowns) > tr.limits.Objects {
-		tr.Fatalf("%d objects, %d notes, %d gaps, %d rests", len(tr.objects), tr.transitions, len(tr.gaps), len(tr.cooldowns))
+		tr.Fatalf("%d objects, %d notes, %d gaps, %d cooldowns exceed the limits", len(tr.objects), tr.transitions, len(tr.gaps), len(tr.cooldowns))
 	}
 	maps.DeleteFunc(tr.refusedSince, func(uid types.UID, _ time.Time) bool { return tr.objects[uid] == nil })
 	transitions, theirs, inLanes := 0, 0, 0
@@ -177,7 +177,7 @@ func (tr *trial) look() {
 			}
 		}
 		if (tr.leads || p.ours()) != (p.lane != nil) {
-			tr.Fatalf("%s waits in no line, or in one for nothing", p.object.UID)
+			tr.Fatalf("%s is in no lane, or in a lane without reason", p.object.UID)
 		}
 	}
 	for _, l := range tr.lanes.of {
@@ -192,7 +192,7 @@ func (tr *trial) look() {
 // Edge cases 81 and 99: each transition has exactly one outcome, in any sequence of events. A
 // recorded one is in the record. Only the leader loses a transition, for lack of room or after an
 // hour of refusals. Any other transition is left to the leader.
-func TestEachTransitionEnds(t *testing.T) {
+func TestEachTransitionHasOneOutcome(t *testing.T) {
 	endings := map[ownership.Outcome]int{}
 	seeds, enough := uint64(300), 100
 	if testing.Short() {
@@ -237,14 +237,14 @@ func TestEachTransitionEnds(t *testing.T) {
 	}
 	for ending := range ownership.OutcomeLost + 1 {
 		if endings[ending] < enough {
-			t.Errorf("only %d notes end as %d: the test shows little", endings[ending], ending)
+			t.Errorf("only %d notes have the outcome %d, want more", endings[ending], ending)
 		}
 	}
 }
 
 // Edge case 100: a flood in one namespace does not delay records in another, and two floods share
 // the rate.
-func TestNamespacesInTurn(t *testing.T) {
+func TestNamespacesTakeTurns(t *testing.T) {
 	for _, user := range []string{"alice", ""} {
 		d := &diary{queue: newQueue(Limits{}, newPace(10, 500))}
 		d.lead(true)
@@ -265,7 +265,7 @@ func TestNamespacesInTurn(t *testing.T) {
 		_, _ = fmt.Sscan(d.text[i], &when)
 		took, _ := time.ParseDuration(when[:len(when)-1])
 		if wait := took - 10*time.Second; wait > grace+time.Second {
-			t.Errorf("as %q: written after %s", user, wait)
+			t.Errorf("user %q: written after %s, which is too late", user, wait)
 		}
 		count := map[string]int{}
 		for _, l := range d.text {
@@ -309,15 +309,15 @@ func TestFloodDisplacesOnlyItself(t *testing.T) {
 
 // A leader without a hint leaves a change to a replica that is about to write it. It writes changes
 // that the replica has skipped, and all changes if the replica stops writing.
-func TestHold(t *testing.T) {
+func TestLeaderHoldsChanges(t *testing.T) {
 	tests := map[string]struct {
 		lag    time.Duration // of the other's latest write that was seen, a second after noon
 		silent bool
 		want   string
 	}{
-		"nobody else writes":      {silent: true, want: "3s: a 1"},
-		"another one is far back": {lag: 10 * time.Minute, want: "11s: a 1"}, // and then falls silent
-		"another one is close":    {lag: 2 * time.Second, want: "5s: a 1"},
+		"no other replica writes":              {silent: true, want: "3s: a 1"},
+		"another replica is far behind":        {lag: 10 * time.Minute, want: "11s: a 1"}, // and then falls silent
+		"another replica is almost up to date": {lag: 2 * time.Second, want: "5s: a 1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestHold(t *testing.T) {
 }
 
 // If another replica's clock is wrong by hours, the leader does not wait for hours.
-func TestHoldAndAClockSetWrong(t *testing.T) {
+func TestHoldWithWrongClock(t *testing.T) {
 	for _, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
 		d := &diary{queue: newQueue(Limits{}, quick())}
 		d.lead(true)

@@ -74,25 +74,25 @@ func TestQueue(t *testing.T) {
 		want    string
 		settled int
 	}{
-		"the first at once, with what else the write changed": {
+		"first change is written at once with the rest of its write": {
 			happens: func(d *diary) { d.come("a", "alice", 0); d.come("a", "alice", time.Millisecond) },
 			want:    "200ms: a 2", settled: 2,
 		},
-		"without a user: the leader, a little later": {
+		"without a user: the leader writes a little later": {
 			leads: true, happens: func(d *diary) { d.come("a", "", 0) },
 			want: "3s: a 1", settled: 1,
 		},
-		"without a user: nobody else": {
+		"without a user: other replicas do not write": {
 			happens: func(d *diary) { d.come("a", "", 0) }, until: 19 * time.Minute,
 		},
-		"without a user: not kept for ever": {
+		"without a user: dropped eventually": {
 			happens: func(d *diary) { d.come("a", "", 0) }, until: 21 * time.Minute, settled: 1,
 		},
-		"without a user: by who is made leader": {
+		"without a user: a new leader writes": {
 			happens: func(d *diary) { d.come("a", "", 0); d.run(5*time.Minute, written); d.lead(true) },
 			want:    "5m0s: a 1", settled: 1,
 		},
-		"what nobody has a hint for goes with what somebody has": {
+		"a change without a hint is written with one that has a hint": {
 			happens: func(d *diary) { d.come("a", "", 0); d.come("a", "alice", time.Second) },
 			want:    "1.2s: a 2", settled: 2,
 		},
@@ -100,11 +100,11 @@ func TestQueue(t *testing.T) {
 			happens: every(time.Second, 3*time.Minute, "a", "alice"),
 			want:    "200ms: a 1, 10.2s: a 10, 30.2s: a 20, 1m10.2s: a 40, 2m30.2s: a 80, 5m10.2s: a 29", settled: 180,
 		},
-		"a fight too fast to wait that long": {
+		"a fight that fills its object's queue before the pause ends": {
 			happens: every(100*time.Millisecond, time.Minute, "a", "alice"),
 			want:    "200ms: a 2, 10.2s: a 100, 22.9s: a 128, 35.7s: a 128, 48.5s: a 128, 3m28.5s: a 114", settled: 600,
 		},
-		"a fight, and quiet": {
+		"a fight, then a pause": {
 			happens: func(d *diary) {
 				every(time.Second, 15*time.Second, "a", "alice")(d)
 				d.run(10*time.Minute, written)
@@ -120,7 +120,7 @@ func TestQueue(t *testing.T) {
 			happens: func(d *diary) { d.come("a", "alice", 0); d.run(time.Second, gone) },
 			want:    "200ms: a 1", settled: 1,
 		},
-		"somebody else wrote it": {
+		"already recorded by another replica": {
 			leads: true,
 			happens: func(d *diary) {
 				d.come("a", "", 0)
@@ -146,7 +146,7 @@ func TestQueue(t *testing.T) {
 				t.Errorf("%d settled, %d lost", d.settled, d.lost)
 			}
 			if d.out > 0 {
-				t.Errorf("%d not answered for", d.out)
+				t.Errorf("got %d transitions still out, want none", d.out)
 			}
 		})
 	}
@@ -173,12 +173,12 @@ func TestQueueRefused(t *testing.T) {
 	d.come("a", "alice", 3*time.Hour)
 	b, ok := d.dequeue(noon.Add(4 * time.Hour))
 	if !ok || b.lost.count != 1 || len(b.transitions) != 1 {
-		t.Errorf("the next write is of %+v", b)
+		t.Errorf("got next write %+v, want one transition and one loss", b)
 	}
 }
 
 // A replica that does not lead drops the leader's transitions before its own.
-func TestQueueKeepsOurs(t *testing.T) {
+func TestQueueKeepsOwnTransitions(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 10, Transitions: 50, PerObject: 20}, quick())}
 	for n := range 1000 {
 		d.come(fmt.Sprint("theirs", n%100), "", 0)
@@ -206,7 +206,7 @@ func TestQueueDrain(t *testing.T) {
 		return out
 	}
 	if diff := cmp.Diff([]string{"a"}, texts()); diff != "" {
-		t.Errorf("as one of many (-want +got):\n%s", diff)
+		t.Errorf("not as leader (-want +got):\n%s", diff)
 	}
 	d.lead(true)
 	if diff := cmp.Diff([]string{"a", "b"}, texts()); diff != "" {
@@ -217,7 +217,7 @@ func TestQueueDrain(t *testing.T) {
 // A note of another process is joined to the pending transition: its user and verdict are added,
 // and the two are settled together. A note without a pending transition is inserted before later
 // versions.
-func TestNoted(t *testing.T) {
+func TestNotesOfOtherReplicas(t *testing.T) {
 	q := newQueue(Limits{}, newPace(10, 10))
 	o := ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "n", Name: "x", UID: "1"}
 	settled := 0

@@ -192,7 +192,7 @@ func TestEventText(t *testing.T) {
 
 // Edge case 81: if many objects change at once, records are written at the configured rate, after a
 // first burst.
-func TestPace(t *testing.T) {
+func TestWriteRate(t *testing.T) {
 	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
@@ -206,7 +206,7 @@ func TestPace(t *testing.T) {
 			t.Errorf("%d writes in 100 seconds", n)
 		}
 		if n := d.metric(t, "k8sconnect_records_behind_seconds"); n < 99 || n > 101 {
-			t.Errorf("it says that it is %g seconds behind", n)
+			t.Errorf("k8sconnect_records_behind_seconds is %g, want about 100", n)
 		}
 		after(100 * time.Second)
 		if d.writes.Load() != 1000 || d.settled.Load() != 1000 || d.metric(t, "k8sconnect_records_behind_seconds") != 0 {
@@ -243,7 +243,7 @@ func TestFirstUser(t *testing.T) {
 
 // Edge case 82: a replica that ends in a rolling update first writes everything that it knows. This
 // includes transitions that wait for a pause, for the rate, or for another replica.
-func TestEnd(t *testing.T) {
+func TestEndWritesPendingTransitions(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
 		d.tell("web", "alice", taken("a", 0, 1))
@@ -357,16 +357,16 @@ func TestTransitionLog(t *testing.T) {
 }
 
 // A transition that is left to the leader is dropped eventually, even if nothing else happens.
-func TestLeftEventually(t *testing.T) {
+func TestLeftTransitionsAreDroppedEventually(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("db", "", taken("a", 0, 1))
 		after(10 * time.Minute)
 		if n := d.metric(t, "k8sconnect_records_pending"); n != 1 {
-			t.Errorf("%g pending too soon", n)
+			t.Errorf("got %g transitions pending after 10 minutes, want 1", n)
 		}
 		after(time.Hour)
 		if n := d.metric(t, "k8sconnect_records_pending"); n != 0 {
-			t.Errorf("%g pending for ever", n)
+			t.Errorf("got %g transitions pending after an hour, want none", n)
 		}
 	})
 }

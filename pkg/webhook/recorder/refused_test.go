@@ -30,15 +30,15 @@ func TestRefusals(t *testing.T) {
 		settled bool
 		reason  string
 	}{
-		"rights":              {err: apierrors.NewForbidden(group, "x", errors.New("no")), reason: "Forbidden"},
-		"too large":           {err: apierrors.NewRequestEntityTooLargeError("no"), reason: "RequestEntityTooLarge"},
-		"busy":                {err: apierrors.NewTooManyRequests("no", 1), reason: "TooManyRequests"},
-		"always a conflict":   {err: apierrors.NewConflict(group, "x", errors.New("no")), reason: "Conflict"},
-		"down":                {err: errDown, reason: "Unknown"},
-		"no definition":       {err: undefined, reason: "NotFound"},
-		"no such namespace":   {err: apierrors.NewNotFound(corev1.Resource("namespaces"), "prod"), settled: true},
-		"terminating":         {err: terminating, settled: true},
-		"wrapped terminating": {err: fmt.Errorf("create: %w", terminating), settled: true},
+		"rights":               {err: apierrors.NewForbidden(group, "x", errors.New("no")), reason: "Forbidden"},
+		"too large":            {err: apierrors.NewRequestEntityTooLargeError("no"), reason: "RequestEntityTooLarge"},
+		"busy":                 {err: apierrors.NewTooManyRequests("no", 1), reason: "TooManyRequests"},
+		"always a conflict":    {err: apierrors.NewConflict(group, "x", errors.New("no")), reason: "Conflict"},
+		"down":                 {err: errDown, reason: "Unknown"},
+		"CRD is not installed": {err: undefined, reason: "NotFound"},
+		"no such namespace":    {err: apierrors.NewNotFound(corev1.Resource("namespaces"), "prod"), settled: true},
+		"terminating":          {err: terminating, settled: true},
+		"wrapped terminating":  {err: fmt.Errorf("create: %w", terminating), settled: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%d settled", d.settled.Load())
 				}
 				if lines := strings.Count(d.log.text(), "\n"); tt.settled && lines > 0 || !tt.settled && lines != 1 {
-					t.Errorf("it says %s", d.log.text())
+					t.Errorf("got log %s, want one line, or none for dropped transitions", d.log.text())
 				}
 				if tt.reason != "" && d.metric(t, "k8sconnect_records_write_errors_total", tt.reason) < 2 {
 					t.Errorf("no write error is counted with reason %s", tt.reason)
@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Losses are counted, and mentioned in the record of their object (edge case 81).
-func TestLost(t *testing.T) {
+func TestLossesAreCounted(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
 		d.Lead(true)
 		d.misbehave(func(string) error { return errDown })
@@ -94,7 +94,7 @@ func TestLost(t *testing.T) {
 
 // If one of two replicas drops transitions that the other has written, the record does not mention
 // a loss.
-func TestLostByOneOfTwo(t *testing.T) {
+func TestNoLossIfOtherReplicaRecords(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
 		d.Lead(true)
 		other := recorder.New(&handle{memory: d.memory}, recorder.Options{})
@@ -123,7 +123,7 @@ func TestLostByOneOfTwo(t *testing.T) {
 }
 
 // A user edited a record so that it names another object. The gap is handled all the same.
-func TestGapEditedRecord(t *testing.T) {
+func TestGapWithEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
 		after(time.Second)

@@ -82,10 +82,10 @@ func TestStorm(t *testing.T) {
 		random = random[:2_000]
 	}
 	for name, hinted := range map[string]func(int) int{
-		"the leader was asked":  func(int) int { return 0 },
-		"the other was asked":   func(int) int { return 1 },
-		"each was asked":        func(n int) int { return random[n] % 2 },
-		"nobody knows the user": func(int) int { return -1 },
+		"the leader got the reviews":        func(int) int { return 0 },
+		"the other replica got the reviews": func(int) int { return 1 },
+		"each replica got some reviews":     func(n int) int { return random[n] % 2 },
+		"no replica knows the user":         func(int) int { return -1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestStorm(t *testing.T) {
 				if len(records) != objects || len(s.endings) != objects || s.twice > 0 {
 					t.Errorf("%d records; %d notes ended, %d of them twice", len(records), len(s.endings), s.twice)
 				}
-				if users != objects && name != "nobody knows the user" {
+				if users != objects && name != "no replica knows the user" {
 					t.Errorf("%d users", users)
 				}
 				if n := s.store.writes.Load(); int(n) > objects*102/100 {
@@ -113,7 +113,7 @@ func TestStorm(t *testing.T) {
 }
 
 // Edge case 99: transitions for which there is no room are not recorded, and each loss is reported.
-func TestTooMuch(t *testing.T) {
+func TestMoreTransitionsThanFit(t *testing.T) {
 	objects, room := 25_000, recorder.Limits{}
 	if testing.Short() {
 		objects, room = 3000, recorder.Limits{Objects: 500}
@@ -130,7 +130,7 @@ func TestTooMuch(t *testing.T) {
 				lost++
 			}
 			if (end == ownership.OutcomeRecorded) != recorded[name] {
-				t.Errorf("%s ends as %d; recorded: %t", name, end, recorded[name])
+				t.Errorf("%s has the outcome %d, but recorded: %t", name, end, recorded[name])
 			}
 		}
 		if len(s.endings) != objects || s.twice > 0 || lost == 0 || len(recorded)+lost != objects {

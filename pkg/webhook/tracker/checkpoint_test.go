@@ -9,7 +9,7 @@ import (
 
 // Any number of gaps can be declared in any order. A declared gap stays declared, and merging two
 // gaps declares in addition only the time between them.
-func TestGapsStay(t *testing.T) {
+func TestDeclaredGapsStayDeclared(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		var c Coverage
@@ -41,7 +41,7 @@ func TestGapsStay(t *testing.T) {
 				ends = ends || !s.To.After(g.To) && g.To.Sub(s.To) < time.Second
 			}
 			if !begins || !ends {
-				t.Fatalf("%v is declared, and no gap begins and ends there", g)
+				t.Fatalf("%v is declared, but no gap begins at its start or ends at its end", g)
 			}
 		}
 	}
@@ -49,16 +49,16 @@ func TestGapsStay(t *testing.T) {
 
 // If a clock is set back by an hour, or forward and back again, no gap ends before it begins. The
 // gap covers the time by either setting of the clock.
-func TestGapsOfAClockThatIsSetBack(t *testing.T) {
+func TestGapsWithClockSetBack(t *testing.T) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	for name, tt := range map[string]struct {
 		gap  Span
 		want []time.Time
 	}{
-		"as it should be":      {Span{at(0), at(5)}, []time.Time{at(0), at(3), at(5)}},
-		"set back in between":  {Span{at(60), at(5)}, []time.Time{at(60), at(5), at(0), at(-20)}},
-		"set on in between":    {Span{at(0), at(65)}, []time.Time{at(0), at(5), at(65)}},
-		"set back by a second": {Span{at(5).Add(time.Second), at(5)}, []time.Time{at(5)}},
+		"correct clock":          {Span{at(0), at(5)}, []time.Time{at(0), at(3), at(5)}},
+		"set back in between":    {Span{at(60), at(5)}, []time.Time{at(60), at(5), at(0), at(-20)}},
+		"set forward in between": {Span{at(0), at(65)}, []time.Time{at(0), at(5), at(65)}},
+		"set back by a second":   {Span{at(5).Add(time.Second), at(5)}, []time.Time{at(5)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c Coverage
@@ -75,14 +75,14 @@ func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 				}
 			}
 			if got.To.Sub(got.From) > 2*time.Hour {
-				t.Errorf("too much is declared: %v", got)
+				t.Errorf("the declared gap is too long: %v", got)
 			}
 		})
 	}
 }
 
 // In a quiet cluster, the checkpoint still shows that the webhook hears from the API server.
-func TestHeardInQuietCluster(t *testing.T) {
+func TestCheckpointInQuietCluster(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"))
 	s.lead(true, s.now)
@@ -93,12 +93,12 @@ func TestHeardInQuietCluster(t *testing.T) {
 	}
 	c := s.store(maxNotes, s.now).checkpoint
 	if at := c.Resources["configmaps"]; at != (position{"69", noon}) || !c.Heard.Equal(s.now) {
-		t.Errorf("heard at %s; %+v", c.Heard, at)
+		t.Errorf("got heard %s and position %+v, want the current time and version 69", c.Heard, at)
 	}
 	s.asked(s.w, "69", s.now) // A watch begins anew.
 	s.bookmark(s.w, "70", s.now.Add(time.Minute))
 	if at := s.store(maxNotes, s.now).checkpoint.Resources["configmaps"]; at != (position{"70", s.now}) {
-		t.Errorf("once the server was asked where it is: %+v", at)
+		t.Errorf("after a new watch: got position %+v, want version 70 and the current time", at)
 	}
 }
 

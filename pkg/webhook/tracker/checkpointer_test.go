@@ -50,7 +50,7 @@ func TestComparisonsBackOff(t *testing.T) {
 		tracker.state.gaps = []*pendingChange{{gap: &gap{blind: true}}}
 		tracker.compare(ctx)
 		if sink.asked < 10 || sink.asked > 30 {
-			t.Errorf("it was asked %d times in an hour", sink.asked)
+			t.Errorf("got %d comparisons in an hour, want 10 to 30", sink.asked)
 		}
 	})
 }

@@ -67,12 +67,12 @@ func TestScaledHint(t *testing.T) {
 		transitions   []ownership.Transition
 		want          bool
 	}{
-		"scaled":                     {"", "7", by("kubectl", "scale"), true},
-		"scaled by its manager":      {"kubectl", "7", by("kubectl", "scale"), true},
-		"scaled by another":          {"kubectl", "7", by("hpa", "scale"), false},
-		"from another version":       {"", "8", by("kubectl", "scale"), false},
-		"a write of the object":      {"", "7", by("kubectl", ""), false},
-		"more than a scale can take": {"", "7", two, false},
+		"scaled":                               {"", "7", by("kubectl", "scale"), true},
+		"scaled by its manager":                {"kubectl", "7", by("kubectl", "scale"), true},
+		"scaled by another":                    {"kubectl", "7", by("hpa", "scale"), false},
+		"from another version":                 {"", "8", by("kubectl", "scale"), false},
+		"a write of the object":                {"", "7", by("kubectl", ""), false},
+		"more changes than one scale can make": {"", "7", two, false},
 	} {
 		var h hints
 		h.add(ownership.Hint{UID: "1", ResourceVersion: "7", User: "alice", Scaled: true, Manager: tt.manager}, noon)

@@ -54,14 +54,14 @@ func TestSelectKinds(t *testing.T) {
 			},
 			want: []string{"pods"},
 		},
-		"not what is excluded": {
+		"excluded kinds are left out": {
 			found:    []*metav1.APIResourceList{resources("v1", "pods", "secrets")},
 			excluded: []schema.GroupKind{{Kind: "Secret"}}, want: []string{"pods"},
 		},
-		"a group that cannot be read stays as it was, and others go on": {
+		"a group that cannot be read stays unchanged, and others are updated": {
 			found: []*metav1.APIResourceList{resources("v1", "pods")}, err: failed, want: []string{"pods", "pods.metrics.k8s.io"},
 		},
-		"no answer at all changes nothing": {
+		"failed discovery changes nothing": {
 			err: errors.New("down"), want: []string{"deployments.apps", "pods.metrics.k8s.io"},
 		},
 	}
@@ -115,7 +115,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // Edge case 81: hints are bounded, and dropped ones are counted.
-func TestBounds(t *testing.T) {
+func TestHintCountIsBounded(t *testing.T) {
 	s := begin(position{})
 	s.list(1, fields("a", 1, "argo"))
 	for i := range maxHints + 10 {
@@ -132,7 +132,7 @@ func TestBounds(t *testing.T) {
 
 // A kind is gone only if all answers lack it for a while. An answer without Kubernetes' own kinds
 // is ignored.
-func TestAbsent(t *testing.T) {
+func TestAbsentKinds(t *testing.T) {
 	all, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets"), resources("apps/v1", "deployments")}, nil, nil, nil)
 	less := func() kinds {
 		out, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets")}, nil, nil, nil)
@@ -157,6 +157,6 @@ func TestAbsent(t *testing.T) {
 	}
 	if hasOwn([]*metav1.APIResourceList{resources("apps/v1", "deployments")}) || hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps")}) ||
 		!hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps"), resources("apps/v1", "deployments")}) {
-		t.Error("of the group without a name, and of any other one")
+		t.Error("hasOwn() must need both the core group and another built-in group")
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 // The history of a new object in a list is unknown, since the object may have been created and
 // taken while the watch was broken. If a list equals the remembered state, nothing happened.
-func TestNewOnAList(t *testing.T) {
+func TestNewObjectInList(t *testing.T) {
 	tests := map[string]struct {
 		then []*metav1.PartialObjectMetadata
 		gaps int
 	}{
 		"the same":         {[]*metav1.PartialObjectMetadata{fields("a", 5, "argo")}, 0},
 		"a new object":     {[]*metav1.PartialObjectMetadata{fields("a", 5, "argo"), fields("b", 15, "flux")}, 1},
-		"one that is gone": {nil, 0},
+		"a deleted object": {nil, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

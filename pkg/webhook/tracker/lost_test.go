@@ -98,16 +98,16 @@ func TestGapIsExplainedInLog(t *testing.T) {
 			server: &forgetful{version: "9", exact: expired},
 			want:   []string{`"resource"="configmaps" "at"="list" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
 		},
-		"what came since is not known any more": {
+		"the history since the checkpoint is compacted": {
 			server: &forgetful{version: "9", watched: expired},
 			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
 		},
-		"the history was undone": {
+		"the history was reset": {
 			server: &forgetful{version: "6"},
 			want:   []string{`"resource"="configmaps" "at"="list" "version"="7"`, errUndone.Error()}, gaps: 1,
 		},
-		"all is known": {server: &forgetful{version: "9"}},
-		"nobody watched before": {
+		"the whole history is available": {server: &forgetful{version: "9"}},
+		"first start, without a checkpoint": {
 			server: &forgetful{version: "9"}, fresh: true,
 		},
 	} {
@@ -139,11 +139,11 @@ func TestGapIsExplainedInLog(t *testing.T) {
 				text := strings.Join(lines, "\n")
 				for _, part := range want {
 					if !strings.Contains(text, part) {
-						t.Errorf("the log does not say %s:\n%s", part, text)
+						t.Errorf("the log does not contain %s:\n%s", part, text)
 					}
 				}
 				if len(want) == 0 && text != "" {
-					t.Errorf("the log says, of nothing that is lost:\n%s", text)
+					t.Errorf("got a log without a gap, want none:\n%s", text)
 				}
 				if got := len(tr.state.undeclared.Gaps); tr.state.counts.gaps != tt.gaps || got != tt.gaps {
 					t.Errorf("%d gaps are counted and %d declared, want %d", tr.state.counts.gaps, got, tt.gaps)
@@ -168,7 +168,7 @@ func TestListAfterOutage(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			if late := time.Since(server.away); late > 2*time.Second {
-				t.Errorf("away for %s: listed %s after its return", away, late)
+				t.Errorf("unreachable for %s: listed %s after the server was back", away, late)
 			}
 			end()
 			<-done

@@ -291,15 +291,15 @@ func (m *model) check(t *testing.T, seed uint64) {
 	}
 	for line := range m.recorded {
 		if !known[line] {
-			t.Fatalf("seed %d: %s never was", seed, line)
+			t.Fatalf("seed %d: %s is recorded, but did not happen", seed, line)
 		}
 	}
 	for line := range m.accused { // in unwatched time, too
 		if !known[line] {
-			t.Fatalf("seed %d: %s has a user or a verdict, and never was", seed, line)
+			t.Fatalf("seed %d: %s has a user or a verdict, but did not happen", seed, line)
 		}
 	}
 	if at := m.at(); at != fmt.Sprint(m.truth.version) {
-		t.Fatalf("seed %d: the checkpoint is at %s, behind %d", seed, at, m.truth.version)
+		t.Fatalf("seed %d: the checkpoint is at %s, want %d", seed, at, m.truth.version)
 	}
 }

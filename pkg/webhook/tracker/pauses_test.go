@@ -39,7 +39,7 @@ func (r *refusing) Watch(context.Context, metav1.ListOptions) (watch.Interface, 
 // A kind that becomes permitted after hours is requested within a minute. It is requested several
 // times, because authorizers notice a role with some delay. Before that, the kind is requested
 // rarely. Changes of other roles cause no requests.
-func TestPermittedLater(t *testing.T) {
+func TestKindPermittedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &refusing{}
 		tr := &Tracker{opts: Options{Metadata: server}, state: newState(time.Second), lists: make(chan struct{}, 1)}
@@ -71,7 +71,7 @@ func TestPermittedLater(t *testing.T) {
 		before := within(30 * time.Second)
 		changed(map[string]string{permissionsLabel: "true"})
 		if after := within(time.Minute); before > 1 || after < 4 {
-			t.Errorf("asked %d times after another role, and %d times after one that permits", before, after)
+			t.Errorf("got %d requests after an unrelated role changed, and %d after a role that permits the kind", before, after)
 		}
 		end()
 		<-done

@@ -49,12 +49,12 @@ func TestNotes(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := decodeSeen([]byte("garbage")); err == nil {
-		t.Error("garbage is read")
+		t.Error("decodeSeen() accepted garbage, want an error")
 	}
 }
 
 // A replica notes each user only once.
-func TestTell(t *testing.T) {
+func TestUserIsNotedOnce(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
 	s.admit("a", 5, "flux", "alice")
@@ -65,6 +65,6 @@ func TestTell(t *testing.T) {
 		t.Errorf("told %+v", noted)
 	}
 	if again := s.unnoted(); len(again) > 0 {
-		t.Errorf("told again: %+v", again)
+		t.Errorf("noted again: %+v, want nothing", again)
 	}
 }

@@ -139,11 +139,11 @@ func TestStories(t *testing.T) {
 		// at is the expected checkpoint at the end, with the number of its notes.
 		at string
 	}{
-		"an object that is new is nobody's loss": {
+		"a new object takes nothing from an owner": {
 			tell: func(s *tale) { s.list(9); s.lead(true, s.now); s.change("a", 10, "argo"); s.wait(grace) },
 			at:   "10",
 		},
-		"the user of a hint, at once": {
+		"a change with a hint is recorded at once with its user": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.admit("a", 5, "flux", "alice")
@@ -151,7 +151,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
-		"what admission saw to be nobody's loss is told, and not recorded": {
+		"a change that admission judged harmless is reported but not recorded": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -163,7 +163,7 @@ func TestStories(t *testing.T) {
 			},
 			at: "10",
 		},
-		"a path that nobody had is told, and holds nothing back": {
+		"a path without an owner is reported but does not delay the checkpoint": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -189,7 +189,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
-		"without a hint, when it has waited": {
+		"a change without a hint is recorded after the grace period": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -198,7 +198,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
-		"in the order of its changes, whoever is known": {
+		"changes of an object are recorded in order, with or without a user": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
 				s.change("a", 10, "flux")
@@ -210,7 +210,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"}, at: "12 +3",
 		},
-		"what the leader's checkpoint has passed stays noted here until it is recorded": {
+		"a change before the leader's checkpoint stays noted until it is recorded": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.change("a", 10, "flux")
@@ -221,7 +221,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "11 +2",
 		},
-		"edge case 72: a write that was refused, and another one that was not": {
+		"edge case 72: a refused write and an accepted write": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -231,7 +231,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
-		"edge case 72: a write that was tried three times, each with a hint of its own": {
+		"edge case 72: a write tried three times with three hints": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.admit("a", 5, "flux", "alice")
@@ -245,7 +245,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
-		"two users with the same change: one of them was committed, and nobody knows who": {
+		"two users with hints for the same change, so the user is unknown": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -256,7 +256,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux taken"}, at: "10 +1",
 		},
-		"the same event twice, and an old one again": {
+		"a repeated event and an outdated one": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -276,7 +276,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
-		"a write that was refused before a gap, and sent again within it": {
+		"a write refused before a gap and repeated within it": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -287,7 +287,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
-		"a list of a history that was undone": {
+		"a list after the history was reset": {
 			tell: func(s *tale) {
 				s.list(99, fields("a", 95, "argo"))
 				s.lead(true, s.now)
@@ -299,7 +299,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@15 argo>flux gap", "a@21 flux>argo"}, at: "21 +1",
 		},
-		"deleted, and replaced under the same name": {
+		"deleted, then another object is created": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
@@ -309,7 +309,7 @@ func TestStories(t *testing.T) {
 			},
 			at: "11",
 		},
-		"a bookmark moves the checkpoint, and what is not settled is noted beside it": {
+		"a bookmark moves the checkpoint, and unsettled changes are noted": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
 				s.lead(true, s.now)
@@ -332,7 +332,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux"}, at: "30",
 		},
-		"taken up at the checkpoint": {
+		"resumed at the checkpoint": {
 			tell: func(s *tale) {
 				s.w.promised = position{"7", noon.Add(-time.Minute)}
 				s.resume(s.w)
@@ -363,15 +363,15 @@ func TestStories(t *testing.T) {
 
 // Changes that were left to a leader count as recorded once the leader's checkpoint has passed
 // them. If there is no such checkpoint, they are a gap that begins at the first of them.
-func TestLeft(t *testing.T) {
+func TestChangesLeftToLeader(t *testing.T) {
 	tests := map[string]struct {
 		passed int // by a leader's checkpoint
 		gaps   int
 	}{
-		"all passed":            {11, 0},
-		"not the last of it":    {10, 1},
-		"nobody led meanwhile":  {0, 1},
-		"passed, and far ahead": {25, 0},
+		"checkpoint passed all changes":             {11, 0},
+		"checkpoint passed all but the last change": {10, 1},
+		"no checkpoint of a leader":                 {0, 1},
+		"checkpoint far ahead of all changes":       {25, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -395,11 +395,11 @@ func TestLeft(t *testing.T) {
 				t.Errorf("%d gaps, blind %t", len(gaps), blind)
 			}
 			if out := s.store(maxNotes, s.now); len(out.news.Gaps) != tt.gaps || out.checkpoint.Compare != (tt.gaps > 0) {
-				t.Errorf("stored at once: %+v", out)
+				t.Errorf("got stored state %+v before the gaps are dealt with", out)
 			}
 			s.dealt(gaps)
 			if at := s.at(); at != "30" {
-				t.Errorf("once dealt with, the checkpoint is at %s", at)
+				t.Errorf("after the gaps are dealt with: got checkpoint %s, want 30", at)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ func kind(group, version, name string) object.Kind {
 	return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: name}}
 }
 
-// TestTypesAreThosePublished in test/e2e compares all of these types with a server's.
+// TestTypesMatchPublishedSchemas in test/e2e compares all of these types with a server's.
 func TestBuiltIn(t *testing.T) {
 	var kinds local.Types
 	for _, tt := range []struct {

@@ -2,7 +2,7 @@ package local
 
 // Compiled Go types do not contain the markers +listType, +mapType and +structType in the source of
 // k8s.io/api. This file lists the markers of the stable versions in Kubernetes 1.36.
-// TestTypesAreThosePublished compares all types with the schemas of an API server.
+// TestTypesMatchPublishedSchemas compares all types with the schemas of an API server.
 
 // listTypeOf lists only fields whose patch strategy does not imply the list type.
 func listTypeOf(field string) string {

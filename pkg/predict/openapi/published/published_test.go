@@ -49,7 +49,7 @@ properties:
 			t.Fatal(err)
 		}
 		if got := types.At(p); got != nil {
-			t.Errorf("%s is %v", path, got)
+			t.Errorf("%s is %v, want no type", path, got)
 		}
 	}
 	port, err := fieldpath.ParsePath(".ports[0].port")
@@ -61,6 +61,6 @@ properties:
 	}
 	none := published.ByKind(func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema) { return nil, nil })
 	if published.Of(nil) != nil || none(object.Kind{}) != nil {
-		t.Error("no schema is a type")
+		t.Error("got a type without a schema, want nil")
 	}
 }
