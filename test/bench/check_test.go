@@ -48,28 +48,28 @@ func TestCheckWritten(t *testing.T) {
 		before, after map[object.Ref]state
 		wrong         string
 	}{
-		"created":               {workCreate, nil, same, ""},
-		"not all created":       {workCreate, nil, at("1", "2"), "there are 2 of 3 objects, not 3"},
-		"nothing written":       {workAgain, same, same, ""},
-		"written for no change": {workAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
-		"gone":                  {workAgain, same, at("1", "2"), "there are 2 of 3 objects, not 3"},
-		"deleted":               {workDelete, same, nil, ""},
-		"not all deleted":       {workDelete, same, at("1"), "there are 1 of 3 objects, not 0"},
-		"diff wrote":            {workDiff, same, at("4", "5", "3"), "2 of 3 objects were written, not 0"},
-		"one changed":           {workChange, same, at("4", "2", "3"), ""},
-		"all written, not one":  {workChange, same, at("4", "5", "6"), "3 of 3 objects were written, not 1"},
-		"change not written":    {workChange, same, same, "0 of 3 objects were written, not 1"},
-		"written for no set":    {workSetAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
-		"pruned":                {workPrune, same, at("1", "2"), ""},
-		"nothing pruned":        {workPrune, same, same, "there are 3 of 3 objects, not 2"},
-		"pruned and written":    {workPrune, same, at("1", "4"), "1 of 3 objects were written, not 0"},
+		"created":                             {workCreate, nil, same, ""},
+		"not all created":                     {workCreate, nil, at("1", "2"), "there are 2 of 3 objects, not 3"},
+		"nothing written":                     {workAgain, same, same, ""},
+		"written without a change":            {workAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
+		"gone":                                {workAgain, same, at("1", "2"), "there are 2 of 3 objects, not 3"},
+		"deleted":                             {workDelete, same, nil, ""},
+		"not all deleted":                     {workDelete, same, at("1"), "there are 1 of 3 objects, not 0"},
+		"diff wrote":                          {workDiff, same, at("4", "5", "3"), "2 of 3 objects were written, not 0"},
+		"one changed":                         {workChange, same, at("4", "2", "3"), ""},
+		"all written instead of one":          {workChange, same, at("4", "5", "6"), "3 of 3 objects were written, not 1"},
+		"change not written":                  {workChange, same, same, "0 of 3 objects were written, not 1"},
+		"written without a change to the set": {workSetAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
+		"pruned":                              {workPrune, same, at("1", "2"), ""},
+		"nothing pruned":                      {workPrune, same, same, "there are 3 of 3 objects, not 2"},
+		"pruned and written":                  {workPrune, same, at("1", "4"), "1 of 3 objects were written, not 0"},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) { expect(t, checkWritten(s, test.work, test.before, test.after), test.wrong) })
 	}
 }
 
-func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
+func TestEmptyObjectMayBeWrittenAgain(t *testing.T) {
 	for text, wrong := range map[string]string{
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}":                 "",
 		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}":      "",
@@ -108,8 +108,8 @@ func TestReferences(t *testing.T) {
 		live  *unstructured.Unstructured
 		wrong string
 	}{
-		{"the first sets the measure", service("", "10.0.0.1", "1", "http"), ""},
-		{"what differs each time does not count", service("", "10.0.0.2", "2", "http"), ""},
+		{"the first tool sets the reference", service("", "10.0.0.1", "1", "http"), ""},
+		{"fields that differ in each run do not count", service("", "10.0.0.2", "2", "http"), ""},
 		{"Helm's marks do not count", service(", labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: bench}", "a", "3", "http"), ""},
 		{"the label of a set does not count", service(", labels: {applyset.kubernetes.io/part-of: bench}", "a", "3", "http"), ""},
 		{"another label counts", service(", labels: {app.kubernetes.io/name: me}", "a", "4", "http"), "differs from another tool's result"},
@@ -147,7 +147,7 @@ func TestReport(t *testing.T) {
 		"- kubectl: wrong\n",
 	} {
 		if strings.Count(out.String(), want) != 1 {
-			t.Errorf("not once: %q in\n%s", want, out.String())
+			t.Errorf("want this once: %q in\n%s", want, out.String())
 		}
 	}
 	if !math.IsNaN((*row)(nil).median(nil)) {

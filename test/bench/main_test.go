@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 		args string
 		want string // cells with their works
 	}{
-		"what is named, and no real sets": {
+		"only named kinds, without real sets": {
 			args: "--kind Deployment --count 100 --rtt 20ms --work again",
 			want: "100 Deployments, 20ms: again",
 		},
@@ -48,7 +48,7 @@ func TestPlan(t *testing.T) {
 			args: "--set argocd --rtt 0s",
 			want: "sample shop (48 objects), 0s: create again diff; sample shop (48 objects), 0s: delete",
 		},
-		"each distance": {
+		"all round-trip times": {
 			args: "--kind Deployment --count 1000",
 			want: "1,000 Deployments, 0s: " + all + "; 1,000 Deployments, 20ms: " + all + "; 1,000 Deployments, 100ms: " + all,
 		},
@@ -93,7 +93,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestCallMeasuresTheChildAlone(t *testing.T) {
+func TestCallMeasuresOnlyTheChild(t *testing.T) {
 	ours := make([]byte, 128<<20)
 	for i := 0; i < len(ours); i += 4096 {
 		ours[i] = 1
@@ -108,7 +108,7 @@ func TestCallMeasuresTheChildAlone(t *testing.T) {
 		t.Errorf("exit status %d, want 3", u.Exit)
 	}
 	if u.PeakBytes == 0 || u.PeakBytes > 64<<20 {
-		t.Errorf("a shell took %d MiB: this process's memory is counted as its own", u.PeakBytes>>20)
+		t.Errorf("the shell used %d MiB, which includes the memory of this process", u.PeakBytes>>20)
 	}
 	if u.Seconds <= 0 || u.CPUSeconds <= 0 {
 		t.Errorf("no time was measured: %+v", u)
@@ -141,11 +141,11 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(number, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("the program runs on: %v", err)
+		t.Errorf("the program still runs after the cancellation: %v", err)
 	}
 }
 
-func TestOnlyTheUsersFinishedRequestsCount(t *testing.T) {
+func TestOnlyFinishedRequestsOfTheUserCount(t *testing.T) {
 	event := func(stage, user string) (e cluster.AuditEvent) {
 		e.Stage, e.User.Username = stage, user
 		return e

@@ -22,7 +22,7 @@ func TestGenerated(t *testing.T) {
 			}
 			for i, u := range s.changes {
 				if cmp.Equal(u, s.objects[i]) {
-					t.Errorf("%d does not differ", i)
+					t.Errorf("change %d does not differ from its object", i)
 				}
 			}
 			held(t, s.whole, s.objects...)

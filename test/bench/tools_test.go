@@ -45,7 +45,7 @@ func few(t *testing.T) *plot {
 	return &plot{lab: &lab{dir: t.TempDir()}, sample: s, namespace: "here"}
 }
 
-func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
+func TestRawClientKeepsPluginOrder(t *testing.T) {
 	const (
 		definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.bench.example.com"
 		thing      = "/apis/bench.example.com/v1/namespaces/here/things/one"
@@ -78,7 +78,7 @@ func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
 	}
 }
 
-func TestTheRawClientWritesWhatChanged(t *testing.T) {
+func TestRawClientWritesOnlyChanges(t *testing.T) {
 	s, err := generated(t.TempDir(), "ConfigMap", 100)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 	}
 }
 
-func TestRawSendsWavesOneAfterTheOther(t *testing.T) {
+func TestRawSendsWavesInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	unserved := 2
@@ -181,7 +181,7 @@ func TestRawReportsARefusal(t *testing.T) {
 	}
 }
 
-func TestRawWaitsForWhatItReads(t *testing.T) {
+func TestRawPollsUntilTheAnswerIsComplete(t *testing.T) {
 	var answers []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := answers[0]

@@ -67,7 +67,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 }
 
 // Edge case 78, and the first promise, hold for all values.
-func TestNoValuesBreakThePromises(t *testing.T) {
+func TestAllValuesKeepThePromises(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		t.Run(name, func(t *testing.T) {
 			config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
@@ -76,7 +76,7 @@ func TestNoValuesBreakThePromises(t *testing.T) {
 			}
 			for _, w := range config.Webhooks {
 				if w.Name == "reach.k8sconnect.io" {
-					continue // see TestReachMatchesNothingElse
+					continue // see TestReachEntryMatchesOnlyConfigMaps
 				}
 				if *w.FailurePolicy != admissionv1.Ignore || *w.TimeoutSeconds > 2 || *w.SideEffects != admissionv1.SideEffectClassNoneOnDryRun {
 					t.Errorf("%s: %s, %d s, %s", w.Name, *w.FailurePolicy, *w.TimeoutSeconds, *w.SideEffects)
@@ -85,7 +85,7 @@ func TestNoValuesBreakThePromises(t *testing.T) {
 					t.Errorf("%s: an upgrade would reset the caBundle", w.Name)
 				}
 				if w.Name == "custom.k8sconnect.io" && (len(w.Rules) > 0 || *w.MatchPolicy != admissionv1.Exact) {
-					t.Errorf("%s: an upgrade would reset the rules that the webhook writes, or it is asked about other versions", w.Name)
+					t.Errorf("%s: an upgrade would reset the rules that the webhook writes, or the match policy is not Exact", w.Name)
 				}
 				for _, rule := range w.Rules {
 					if slices.ContainsFunc(rule.Resources, func(r string) bool { return strings.Contains(r, "/") && r != "*/scale" }) {
@@ -109,13 +109,13 @@ func TestNoValuesBreakThePromises(t *testing.T) {
 // The entry with which the webhook tests its own reachability matches updates of ConfigMaps in the
 // release's namespace. Its conditions select a single dry run and, like all entries, it never
 // denies. An upgrade keeps the selectors that suspend calls.
-func TestReachMatchesNothingElse(t *testing.T) {
+func TestReachEntryMatchesOnlyConfigMaps(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
 		found := 0
 		for _, w := range config.Webhooks {
 			if w.ObjectSelector != nil {
-				t.Errorf("%s: an upgrade would resume calls that do not come back", w.Name)
+				t.Errorf("%s: an object selector is set, so an upgrade would resume suspended calls", w.Name)
 			}
 			if w.Name != "reach.k8sconnect.io" {
 				continue
@@ -137,7 +137,7 @@ func TestReachMatchesNothingElse(t *testing.T) {
 
 // AKS adds to the selectors of webhooks without this annotation, and the webhook would undo that
 // forever. AKS requires the text "true". cert-manager's annotation is kept.
-func TestLeftAloneByAKS(t *testing.T) {
+func TestAdmissionsEnforcerIsDisabled(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
 		if got := config.Annotations["admissions.enforcer/disabled"]; ok && got != "true" {
@@ -167,19 +167,19 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	}
 	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
 	if args := deployment.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--exclude-kinds=Secret") {
-		t.Errorf("they are tracked: %q", args)
+		t.Errorf("Secrets are tracked: got arguments %q", args)
 	}
 	config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
 	for _, w := range config.Webhooks {
 		if w.Name != "reach.k8sconnect.io" && !strings.Contains(w.MatchConditions[0].Expression, `"Secret"`) {
-			t.Errorf("%s is asked about them", w.Name)
+			t.Errorf("webhook %s is called for Secrets", w.Name)
 		}
 	}
 }
 
 // The limit on records is for the cluster: each replica counts the records of the others, and a
 // single replica may use all of it.
-func TestRecordsOfTheCluster(t *testing.T) {
+func TestRecordsPerSecond(t *testing.T) {
 	for values, want := range map[string]string{"replicas=2": "10", "replicas=1": "10", "replicas=4,tracking.recordsPerSecond=2": "2"} {
 		deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", values), "Deployment")
 		if args := deployment.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--records-per-second="+want) {
@@ -189,11 +189,11 @@ func TestRecordsOfTheCluster(t *testing.T) {
 }
 
 // get would include subresources, such as pods/exec and nodes/proxy.
-func TestNothingIsGrantedByGet(t *testing.T) {
+func TestClusterRoleOmitsGet(t *testing.T) {
 	role, _ := find[rbacv1.ClusterRole](t, rendered(t), "ClusterRole")
 	for _, rule := range role.Rules {
 		if slices.Contains(rule.Resources, "*") && cmp.Diff(rule.Verbs, []string{"list", "watch"}) != "" {
-			t.Errorf("of all kinds: %v", rule.Verbs)
+			t.Errorf("got verbs %v for all kinds, want list and watch", rule.Verbs)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestReaders(t *testing.T) {
 		}
 		for _, role := range []string{"view", "edit", "admin"} {
 			if o.GetLabels()["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" {
-				t.Errorf("not for %s", role)
+				t.Errorf("the role is not aggregated to %s", role)
 			}
 		}
 		return
@@ -300,14 +300,14 @@ func TestArguments(t *testing.T) {
 func TestLabels(t *testing.T) {
 	for _, o := range rendered(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
 		if o.GetLabels()["team"] != "platform" {
-			t.Errorf("not on %s %s", o.GetKind(), o.GetName())
+			t.Errorf("the label is missing on %s %s", o.GetKind(), o.GetName())
 		}
 	}
 }
 
 // The webhook sets the paths, which end in a secret. An upgrade would reset a path that the chart
 // sets.
-func TestPathsAreTheWebhooks(t *testing.T) {
+func TestChartDoesNotSetPaths(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		objects := rendered(t, flags...)
 		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
@@ -325,7 +325,7 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 }
 
 // admissionFrom restricts only admission: probes come from the kubelets.
-func TestAdmissionFrom(t *testing.T) {
+func TestAdmissionFromRestrictsOnlyAdmission(t *testing.T) {
 	for values, want := range map[string]int{"replicas=2": 0, "networkPolicy.admissionFrom[0].ipBlock.cidr=192.0.2.0/28": 1} {
 		policy, _ := find[networkingv1.NetworkPolicy](t, rendered(t, "--set", values), "NetworkPolicy")
 		peers := map[string]int{}
@@ -398,7 +398,7 @@ func TestModePolicy(t *testing.T) {
 				}
 			}
 			if text := fmt.Sprint(spec.Variables); strings.HasSuffix(o.GetName(), "-deprecated") && strings.Contains(text, "since 1.36") != (test.server > "1.36") {
-				t.Errorf("for %s, what is deprecated since 1.36 is found %t", test.server, test.server <= "1.36")
+				t.Errorf("for server %s: the notices of Kubernetes 1.36 are rendered: %t", test.server, test.server <= "1.36")
 			}
 		}
 		if diff := cmp.Diff(map[string]int{"ValidatingAdmissionPolicy": 2, "ValidatingAdmissionPolicyBinding": 2}, kinds); diff != "" {

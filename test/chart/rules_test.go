@@ -41,7 +41,7 @@ func matches(rules []admissionv1.RuleWithOperations, operation admissionv1.Opera
 
 // The API server evaluates a condition for a create only if a field or a version may be deprecated,
 // and for an update only if a version may be; but then always.
-func TestTheRulesAreOfWhatCanBeDeprecated(t *testing.T) {
+func TestRulesMatchOnlyDeprecatedKinds(t *testing.T) {
 	config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t), "ValidatingWebhookConfiguration")
 	i := slices.IndexFunc(config.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == "deprecation.k8sconnect.io" })
 	if !ok || i < 0 {

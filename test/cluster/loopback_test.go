@@ -30,7 +30,7 @@ func TestNothingLeavesLoopback(t *testing.T) {
 		}
 	}
 	if total < 5 {
-		t.Errorf("only %d sockets: the test does not see them", total)
+		t.Errorf("found only %d sockets, want at least 5", total)
 	}
 }
 

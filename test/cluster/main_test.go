@@ -64,7 +64,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("not in a minute: %s", what)
+			t.Fatalf("timed out after a minute: %s", what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -72,7 +72,7 @@ func TestHTTPProxyIgnoresForgedIdentities(t *testing.T) {
 	}
 }
 
-func TestHTTPProxyAsksForPatience(t *testing.T) {
+func TestHTTPProxyFaultWithRetryAfter(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
 	p, _ := behind(t, c)
@@ -89,11 +89,11 @@ func TestHTTPProxyAsksForPatience(t *testing.T) {
 		}
 	}
 	if !slices.Equal(statuses, []int{429, 201}) {
-		t.Errorf("answers were %d", statuses)
+		t.Errorf("statuses are %d, want 429 and 201", statuses)
 	}
 }
 
-func TestHTTPProxyFails(t *testing.T) {
+func TestHTTPProxyInjectsFaults(t *testing.T) {
 	t.Parallel()
 	p, client := behind(t, small.Cluster(t))
 	for name, test := range map[string]struct {
@@ -157,7 +157,7 @@ func TestHTTPProxyWithoutServer(t *testing.T) {
 	}
 	defer c.Stop() // closed again when the test ends, which is harmless
 	if got := p.Requests()[0].Status; got != http.StatusBadGateway {
-		t.Errorf("the log says %d, want 502", got)
+		t.Errorf("logged status is %d, want 502", got)
 	}
 }
 

@@ -37,7 +37,7 @@ func Check(t testing.TB, text string) {
 		}
 		words, err := shellwords.Parse(strings.ReplaceAll(strings.ReplaceAll(pipe[at:], "$(date", "(date"), "(date", "date"))
 		if err != nil {
-			t.Errorf("no shell reads %q: %v", pipe, err)
+			t.Errorf("%q is not a valid shell command: %v", pipe, err)
 			continue
 		}
 		checkWords(t, filled, words)
@@ -48,7 +48,7 @@ func checkWords(t testing.TB, text string, words []string) {
 	t.Helper()
 	verb := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
 	if verb < 2 || verb > 3 {
-		t.Errorf("no flags right behind the verb: %q", text)
+		t.Errorf("no flags right after the verb: %q", text)
 		return
 	}
 	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
@@ -66,6 +66,6 @@ func checkWords(t testing.TB, text string, words []string) {
 	}
 	own := *as != "jane" && *as != "" // The command says itself whom to act as.
 	if wanted := []string{"a", "b"}; own == slices.Equal(*groups, wanted) {
-		t.Errorf("acts as %s of %v: %q", *as, *groups, text)
+		t.Errorf("acts as user %s in groups %v: %q", *as, *groups, text)
 	}
 }

@@ -51,7 +51,7 @@ func TestDemoWithAssets(t *testing.T) {
 		t.Errorf("%v:\n%s", err, d.said())
 	}
 	if said := d.said(); !strings.Contains(said, "KUBEBUILDER_ASSETS: "+assets) || strings.Contains(said, "building etcd") {
-		t.Errorf("it does not use the existing cluster:\n%s", said)
+		t.Errorf("the tour does not use the control plane in KUBEBUILDER_ASSETS:\n%s", said)
 	}
 	d.checkNothingLeft()
 }
@@ -106,7 +106,7 @@ func TestDemoInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := d.wait(); err == nil {
-				t.Errorf("it took no notice:\n%s", d.said())
+				t.Errorf("the tour did not fail after the signal:\n%s", d.said())
 			}
 			d.checkNothingLeft()
 		})
@@ -148,7 +148,7 @@ func (d *demo) reaches(so func(*demo) bool) {
 	for !so(d) {
 		select {
 		case <-d.ended:
-			d.t.Fatalf("it ended before:\n%s", d.said())
+			d.t.Fatalf("the tour ended before it reached the expected point:\n%s", d.said())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -47,7 +47,7 @@ func TestAbsences(t *testing.T) {
 		known := strings.Split(side.in, "\n")
 		for line := range strings.Lines(side.of) {
 			if line = strings.TrimSuffix(line, "\n"); !slices.Contains(known, line) {
-				t.Errorf("%s %s: is it true? Then -update", line, side.said)
+				t.Errorf("%s %s: if the claim is true, run with -update", line, side.said)
 			}
 		}
 	}

@@ -15,14 +15,14 @@ func TestSame(t *testing.T) {
 		same             bool
 	}{
 		{"equal", "a\nb", "a\nb", true},
-		{"another word", "a\nb", "a\nc", false},
-		{"a line more", "a", "a\nb", false},
-		{"a line less", "a\nb", "a", false},
-		{"left out", "a\n…\nd", "a\nb\nc\nd", true},
-		{"nothing left out", "a\n…\nd", "a\nd", true},
-		{"left out, and another end", "a\n…\nd", "a\nb\nc", false},
+		{"different word", "a\nb", "a\nc", false},
+		{"extra line", "a", "a\nb", false},
+		{"missing line", "a\nb", "a", false},
+		{"elided lines", "a\n…\nd", "a\nb\nc\nd", true},
+		{"ellipsis without elided lines", "a\n…\nd", "a\nd", true},
+		{"elided lines and a different end", "a\n…\nd", "a\nb\nc", false},
 		{"ages", "x (Update, 2m ago)", "x (Update, 13d ago)", true},
-		{"ages, another owner", "x (Update, 2m ago)", "y (Update, 13d ago)", false},
+		{"ages of different owners", "x (Update, 2m ago)", "y (Update, 13d ago)", false},
 		{"runs", "run: 01M7Y1ZA09AYP0YXSR35Y270GB", "run: 01M814CZ0MXQK91TJXJS3TV333", true},
 		{"times", "at 2026-01-02T03:04:05Z", "at 2026-11-22T07:49:20Z", true},
 		{"pods", "pod/web-5456c88d4-2wqw5", "pod/web-7c9f8bd6c9-x4z2d", true},
@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, wrong := range []string{"```\na\n```", "```sh\na", "<!-- not run: -->\n```sh\na\n```", "<!-- run\na"} {
 		if _, err := docs.Parse("p.md", wrong); err == nil {
-			t.Errorf("%q is a page", wrong)
+			t.Errorf("Parse(%q) succeeded, want an error", wrong)
 		}
 	}
 }

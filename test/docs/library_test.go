@@ -15,7 +15,7 @@ import (
 // output. The tests of that module also run here, because go test ./... skips it.
 func TestLibrary(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds a module, as a stranger's machine would")
+		t.Skip("builds a separate module, as a user's machine would")
 	}
 	module := filepath.Join(root(t), "test", "library")
 	bin := t.TempDir()
@@ -55,7 +55,7 @@ func TestLibrary(t *testing.T) {
 		}
 		shown[b.Kind]++
 		if source, err := os.ReadFile(where); err != nil || strings.TrimSuffix(string(source), "\n") != block {
-			t.Errorf("docs/library.md:%d is not %s (%v)", b.First+1, where, err)
+			t.Errorf("docs/library.md:%d differs from %s (%v)", b.First+1, where, err)
 		}
 	}
 	if shown[docs.Data] != 3 || shown[docs.File] != 3 || shown[docs.NotRun] != 4 {

@@ -59,7 +59,7 @@ func TestLinks(t *testing.T) {
 		return nil
 	})
 	if err != nil || checked < 300 {
-		t.Errorf("%d links: %v", checked, err)
+		t.Errorf("checked %d links, want at least 300: %v", checked, err)
 	}
 }
 

@@ -67,7 +67,7 @@ func Parse(name, text string) (*Page, error) {
 					reason += " " + strings.TrimSpace(more)
 				}
 				if strings.TrimSpace(reason) == "" {
-					return nil, fmt.Errorf("%s:%d: not run, and no reason", name, i+1)
+					return nil, fmt.Errorf("%s:%d: marked as not run without a reason", name, i+1)
 				}
 				continue
 			case "needs:":

@@ -295,7 +295,7 @@ func (d *desk) free(t *testing.T, text string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("after %s still there, of a page before: %q", enough, left)
+			t.Fatalf("after %s, objects of an earlier page still exist: %q", enough, left)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func read(t *testing.T, update bool, lines ...string) (page *docs.Page, count do
 
 // A true page has no faults: a command's effects last for the next one, exit status and colours are
 // not part of the output, and the home folder is shown as "~".
-func TestReaderTrue(t *testing.T) {
+func TestReaderAcceptsTruePage(t *testing.T) {
 	_, count, faults, dir := read(t, false,
 		"```yaml", "# a/web.yaml", "a: b", "```",
 		"<!-- run", "cd a; x=1", "-->",
@@ -51,7 +51,7 @@ func TestReaderTrue(t *testing.T) {
 }
 
 // A stale output is a fault. Update rewrites it, and nothing else.
-func TestReaderStale(t *testing.T) {
+func TestReaderReportsStaleOutput(t *testing.T) {
 	lines := []string{"```console", "$ echo new", "old", "more", "$ echo same", "same", "```", "text"}
 	_, _, faults, _ := read(t, false, lines...)
 	if len(faults) != 1 || !strings.Contains(faults[0], "$ echo new") {
@@ -64,7 +64,7 @@ func TestReaderStale(t *testing.T) {
 }
 
 // A failed script is a fault, which Update does not fix.
-func TestReaderFails(t *testing.T) {
+func TestReaderReportsFailedScript(t *testing.T) {
 	for _, update := range []bool{false, true} {
 		if _, _, faults, _ := read(t, update, "<!-- run", "echo why >&2; false", "-->"); len(faults) != 1 || !strings.Contains(faults[0], "why") {
 			t.Errorf("update %v: %q", update, faults)

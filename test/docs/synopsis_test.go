@@ -125,12 +125,12 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calls < 8 {
-		t.Errorf("%d calls in the examples: is anything where it was?", calls)
+		t.Errorf("found %d calls in the examples, want at least 8", calls)
 	}
 }
 
 // Scheduled jobs only read, and examples install the plugin with tools that a runner has.
-func TestExamplesOfPipelines(t *testing.T) {
+func TestPipelineExamples(t *testing.T) {
 	read := func(name string) []byte {
 		text, err := os.ReadFile(filepath.Join(root(t), "docs/examples/ci", name))
 		if err != nil {
@@ -157,7 +157,7 @@ func TestExamplesOfPipelines(t *testing.T) {
 		}
 	}
 	if applies == 0 {
-		t.Error("no job applies")
+		t.Error("no job runs k8sconnect apply")
 	}
 	github := string(read("github.yaml"))
 	if strings.Contains(github, "krew install") || strings.Count(github, "sha256sum -c") != strings.Count(github, "name: The plugin") {

@@ -6,7 +6,7 @@ import (
 )
 
 // If a user may get objects but not list them, the plugin reads them one by one.
-func TestWithoutList(t *testing.T) {
+func TestApplyWithoutListPermission(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	ns, set := namespace(t, c), file(t, configMaps(30, 1, "1"))

@@ -32,7 +32,7 @@ func TestAdoptionKilled(t *testing.T) {
 			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a, other: a, gone: a}}`,
 			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a, other: b, more: c}}`,
 		},
-		"nothing changes but who owns it": {
+		"only the owner changes": {
 			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
 			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
 		},

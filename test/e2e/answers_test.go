@@ -112,11 +112,11 @@ func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string
 	}
 	<-r.over
 	if status := r.cmd.ProcessState.ExitCode(); status == 0 || status == 1 {
-		t.Errorf("a claim: %s", r)
+		t.Errorf("exit status 0 or 1 without a valid response: %s", r)
 	}
 	for _, claim := range claims {
 		if strings.Contains(r.stdout.String(), claim) {
-			t.Errorf("it claims %s: %s", claim, r)
+			t.Errorf("output contains %s without a valid response: %s", claim, r)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func failed(p *proxy.HTTP) int {
 
 // A response may be cut in half and still look complete. The write may have been carried out, so
 // the run reads the object again and reports its live state.
-func TestHalfAnswersToWrites(t *testing.T) {
+func TestTruncatedResponsesToWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	p, kubeconfig := proxied(t, c)
@@ -149,7 +149,7 @@ func TestHalfAnswersToWrites(t *testing.T) {
 }
 
 // After a transient fault, the result is correct. Only the retries show that there was a fault.
-func TestWrongAnswersThatPass(t *testing.T) {
+func TestTransientWrongAnswers(t *testing.T) {
 	c := shared.Cluster(t)
 	for what, body := range wrongBodies() {
 		t.Run(what, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestWrongAnswersThatPass(t *testing.T) {
 			p.Fail(3, objects, proxy.Fault{Status: http.StatusOK, Body: body})
 			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 deleted")
 			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
-				t.Errorf("reported as gone: %s", left)
+				t.Errorf("reported as deleted, but still there: %s", left)
 			}
 		})
 	}
@@ -203,9 +203,9 @@ metadata: {name: grouped}
 		"the core group":          lists(core),
 	} {
 		for verb, args := range map[string][]string{
-			"wait -f":       {"wait", "-f", set, "--for=delete", "--timeout=4s"},
-			"wait, looking": {"wait", "-f", set, "--for=delete", "--timeout=0"},
-			"wait by type":  {"wait", "cm/core", "lease/grouped", "--for=delete", "--timeout=4s"},
+			"wait -f":                {"wait", "-f", set, "--for=delete", "--timeout=4s"},
+			"wait without a timeout": {"wait", "-f", set, "--for=delete", "--timeout=0"},
+			"wait by type":           {"wait", "cm/core", "lease/grouped", "--for=delete", "--timeout=4s"},
 		} {
 			t.Run(verb+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -214,7 +214,7 @@ metadata: {name: grouped}
 				r := k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "-o", "json", "--cache-dir", t.TempDir())...)
 				gone := strings.Contains(r.stdout.String(), `"action": "met"`) || strings.Contains(r.stdout.String(), `"action": "absent"`)
 				if r.cmd.ProcessState.ExitCode() == 0 || gone {
-					t.Errorf("they are said to be gone: %s", r)
+					t.Errorf("existing objects are reported as gone: %s", r)
 				}
 			})
 		}
@@ -228,15 +228,15 @@ func isOfNamed(r *http.Request) bool {
 
 // If lists return 404, from the server or an intermediary, delete does not report objects as gone.
 // It ends with --server-timeout, and reports what it could not read (edge case 85).
-func TestDeleteWithoutLists(t *testing.T) {
+func TestDeleteWhenListsAreNotFound(t *testing.T) {
 	c := shared.Cluster(t)
 	const unfound = "the server could not find the requested resource"
 	for name, tt := range map[string]struct {
 		fault proxy.Fault
 		says  string
 	}{
-		"of the API server": {proxy.Fault{Status: http.StatusNotFound, Message: unfound}, unfound},
-		"of a proxy":        {proxy.Fault{Status: http.StatusNotFound, Body: "404 page not found\n"}, "it is listed among the kinds, but not found"},
+		"from the API server": {proxy.Fault{Status: http.StatusNotFound, Message: unfound}, unfound},
+		"from a proxy":        {proxy.Fault{Status: http.StatusNotFound, Body: "404 page not found\n"}, "it is listed among the kinds, but not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +249,7 @@ func TestDeleteWithoutLists(t *testing.T) {
 			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 2).
 				says(t, "3 unknown").says(t, tt.says)
 			if n := len(uids(t, c, ns)); n != 3 {
-				t.Errorf("%d are left, want 3: nothing was seen, so nothing was to be deleted", n)
+				t.Errorf("%d objects are left, want 3: objects that were not read must not be deleted", n)
 			}
 		})
 	}

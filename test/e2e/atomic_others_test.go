@@ -11,7 +11,7 @@ import (
 
 // If another client creates an object between the check and the write, the run did not create the
 // object. A rollback neither deletes the object nor leaves our values in it.
-func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
+func TestAtomicObjectCreatedConcurrently(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -24,13 +24,13 @@ func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 		says(t, "configured  configmap/more").
 		says(t, "restored    configmap/more")
 	if got := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {
-		t.Errorf("of alice's object there is %q: %s", got, r)
+		t.Errorf("the data of alice's object are %q, want only hers: %s", got, r)
 	}
 }
 
 // If another client creates an object and deletes it before the run can read it, the run creates
 // the object. The same check applies to an object that appears before that create.
-func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
+func TestObjectCreatedAndDeletedConcurrently(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	for name, appears := range map[string]bool{"and stays away": false, "and comes again": true} {
@@ -55,7 +55,7 @@ func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
 
 // An object that appears between the check and the write is also checked: fields of other owners
 // are conflicts, and an object of another tool does not join a set.
-func TestCreatedByOthersMeanwhile(t *testing.T) {
+func TestObjectCreatedConcurrently(t *testing.T) {
 	for name, test := range map[string]struct {
 		create []string
 		says   string
@@ -81,7 +81,7 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 			})
 			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "ours")), "--apply-set=shop").ends(t, 1).says(t, test.says)
 			if got := kubectl(t, c, "get", "configmap", "cm-0000", "-n", ns, "-o", "jsonpath={.data}"); !strings.Contains(got, "hers") || strings.Contains(got, "ours") {
-				t.Errorf("there is %s: %s", got, r)
+				t.Errorf("the data are %s, want only those of the other client: %s", got, r)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 // A rollback keeps a namespace or definition that the run created if others have since added
 // objects to it, because its deletion would delete them. The report names it. The cluster's own
 // objects in a namespace do not count.
-func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
+func TestAtomicKeepsNamespaceAndDefinitionInUse(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c) + "-new"

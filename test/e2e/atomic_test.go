@@ -66,10 +66,10 @@ func TestAtomicFailedWait(t *testing.T) {
 		says(t, "deleted     configmap/more").
 		says(t, "rolled back: 2 restored, 1 deleted")
 	if after := state(t, c, ns); after != before {
-		t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+		t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", after, before, r)
 	}
 	if out := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found"); out != "" {
-		t.Errorf("what was created is still there: %s", out)
+		t.Errorf("the object that the run created still exists: %s", out)
 	}
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0).says(t, "2 unchanged")
 }
@@ -87,12 +87,12 @@ func TestAtomicConflict(t *testing.T) {
 		}
 	}
 	if got := value(t, c, ns, "app"); got != "1" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 1", got)
 	}
 }
 
 // The rollback skips and reports fields that others have changed since the run wrote them.
-func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
+func TestAtomicKeepsChangesOfOthers(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
@@ -105,16 +105,16 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 2).says(t, "restored    configmap/app").says(t, "left     .data.kept  others have changed it since").says(t, "error: interrupted")
 	if got := kubectl(t, c, "get", "configmap/app", "-n", ns, "-o", "jsonpath={.data}"); got != `{"hers":"1","kept":"alice","value":"1"}` {
-		t.Errorf("the data are %s", got)
+		t.Errorf("the data are %s, want alice's changes kept and the rest restored", got)
 	}
 	if owners := managers(t, c, ns, "configmap/app"); !strings.Contains(owners, "alice") {
-		t.Errorf("the owners are %s", owners)
+		t.Errorf("the owners are %s, want alice among them", owners)
 	}
 }
 
 // If the rollback fails as well, the report shows the state of each object, and the exit status is
 // 1.
-func TestAtomicWayBackFails(t *testing.T) {
+func TestAtomicRollbackFails(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -131,17 +131,17 @@ func TestAtomicWayBackFails(t *testing.T) {
 		says(t, "restored    deployment.apps/app").
 		says(t, "rolled back: 1 restored, 1 deleted, 1 failed")
 	if got := value(t, c, ns, "app"); got != "2" {
-		t.Errorf("the value is %s, and it was said to be as the run made it", got)
+		t.Errorf("the value is %s, want 2, because the object was reported as not restored", got)
 	}
 	if got := kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec.template.spec.containers[0].image}"); got != "registry.example/app:1" {
-		t.Errorf("the image is %s", got)
+		t.Errorf("the image is %s, want the former one", got)
 	}
 }
 
 // A partly restored object is reported with its actual state, and not with the run's result. A
 // recreated object is gone if its former version is refused. An object may have its former values
 // but not its former owners.
-func TestAtomicHalfWayBack(t *testing.T) {
+func TestAtomicPartialRollback(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -166,15 +166,15 @@ func TestAtomicHalfWayBack(t *testing.T) {
 		says(t, "failed      configmap/app -n "+ns+": its values are as before this run").
 		says(t, "rolled back: 1 restored, 1 deleted, 2 failed")
 	if got := kubectl(t, c, "get", "configmap/sealed", "-n", ns, "--ignore-not-found", "-o", "name"); got != "" {
-		t.Errorf("there is %s, and it was said that there is not", got)
+		t.Errorf("%s exists, but was reported as missing", got)
 	}
 	if got := value(t, c, ns, "app"); got != "alice" {
-		t.Errorf("the value is %s, and it was said to be as before", got)
+		t.Errorf("the value is %s, want alice, because the values were reported as restored", got)
 	}
 }
 
 // Fields that the run took or adopted go back to their owners, with their values.
-func TestAtomicGivesBack(t *testing.T) {
+func TestAtomicReturnsFieldsToOwners(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -184,6 +184,6 @@ func TestAtomicGivesBack(t *testing.T) {
 	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--take=all", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
 		says(t, "restored    configmap/app")
 	if after := state(t, c, ns); after != before {
-		t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+		t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", after, before, r)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // After a run that ran out of time, the next one continues with a single LIST, and writes nothing
 // twice. A set adds the requests for its parent, lock and history, and a LIST of the members to
 // find those to prune.
-func TestContinued(t *testing.T) {
+func TestContinueAfterTimeout(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -42,7 +42,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	p.Heal()
 	there := uids(t, c, ns)
 	if len(there) == 0 || len(there) == n {
-		t.Fatalf("%d of %d are there", len(there), n)
+		t.Fatalf("%d of %d objects exist after the timeout, want some but not all", len(there), n)
 	}
 	if len(args) > 0 {
 		freed(t, c, ns) // an unanswered write holds the Lease for half a minute
@@ -74,7 +74,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 		}
 	}
 	if len(reads) != 1 || wrote != n-len(there) || len(again) > 0 {
-		t.Errorf("reads %v, %d writes for %d objects, again %v", reads, wrote, n-len(there), again)
+		t.Errorf("reads are %v, want one; %d writes for %d missing objects; repeated requests are %v", reads, wrote, n-len(there), again)
 	}
 	// Renewals of the lock are not counted, because their number depends on the duration of the
 	// run.
@@ -113,15 +113,15 @@ func TestTooLittleTime(t *testing.T) {
 	r.ends(t, 1)
 	said := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`).FindStringSubmatch(r.stdout.String())
 	if said == nil {
-		t.Fatalf("it says nothing: %s", r)
+		t.Fatalf("no forecast in the output: %s", r)
 	}
 	if forecast, _ := strconv.Atoi(said[1]); forecast >= 200 {
-		t.Errorf("%d were forecast, where 100 can be done at most", forecast)
+		t.Errorf("%d objects were forecast, want fewer than 200", forecast)
 	}
 	lines := strings.Split(r.stdout.String(), "\n")
 	warned := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "at this pace") })
 	if rest := strings.Join(lines[warned:], "\n"); !strings.Contains(rest, `"action":"created"`) {
-		t.Errorf("it says so when all is over: %s", r)
+		t.Errorf("the forecast came after the last write: %s", r)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestRunIDOfAJob(t *testing.T) {
 		}
 		request := e.Verb + " " + e.RequestURI // a watch has two events: its start and its end
 		if other, twice := seen[e.AuditID]; twice && other != request {
-			t.Errorf("Audit-ID %s is that of %s and of %s", e.AuditID, other, request)
+			t.Errorf("Audit-ID %s is used by both %s and %s", e.AuditID, other, request)
 		}
 		seen[e.AuditID] = request
 		verbs[e.UserAgent[strings.LastIndex(e.UserAgent, " ")+1:]] = true

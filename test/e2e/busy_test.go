@@ -28,7 +28,7 @@ func TestBusyServer(t *testing.T) {
 					r.until(t, "it asks", func() bool { return failed(p) > 0 })
 					r.signal(t, 2)
 					if status := r.wait(t); status == 0 || status == 1 {
-						t.Errorf("a claim: %s", r)
+						t.Errorf("exit status 0 or 1, but no request succeeded: %s", r)
 					}
 					return
 				}

@@ -42,10 +42,10 @@ func TestCIExamples(t *testing.T) {
 					}
 				}
 				if got := kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != "fast" {
-					t.Errorf("the value is %s", got)
+					t.Errorf("the value is %s, want fast", got)
 				}
 				if comment, _ := os.ReadFile(filepath.Join(job.dir, "comment.md")); name == "github" && !strings.Contains(string(comment), "+  mode: fast") {
-					t.Errorf("the comment: %s", comment)
+					t.Errorf("the comment does not show the change: %s", comment)
 				}
 			})
 		}

@@ -83,7 +83,7 @@ func TestConfirmSets(t *testing.T) {
 	for name, n := range count {
 		t.Logf("%s: %d confirmed, %d refused", name, n[0], n[1])
 		if n[0]+n[1] == 0 {
-			t.Errorf("%s: never happened", name)
+			t.Errorf("%s: was never tried", name)
 		}
 	}
 }
@@ -125,9 +125,9 @@ func newReviewedObjects(t *testing.T, c *cluster.Cluster, api *server, set manif
 	failed := failures(t, k8sconnect(t, c.KubeconfigPath, "apply", "-f", listOf(t, all), "--take=all", "-o", "json"))
 	s.base = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return failed[u.GetKind()+"/"+u.GetName()] > 0 })
 	if len(s.base) == 0 {
-		t.Fatalf("nothing of %d objects was applied", len(installed))
+		t.Fatalf("none of %d objects was applied", len(installed))
 	}
-	t.Logf("%d of %d objects", len(s.base), len(installed))
+	t.Logf("%d of %d objects were applied", len(s.base), len(installed))
 	return s
 }
 
@@ -187,7 +187,7 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 	for name, differs := range altered {
 		refused = refused || differs
 		if named := regexp.MustCompile(`(?m)\b` + regexp.QuoteMeta(name) + `( |$)`).MatchString(refusal); named != differs {
-			t.Errorf("%s: named is %v, reviewed\n%s\nnow\n%s", name, named, reviewed[name].changes, now[name].changes)
+			t.Errorf("%s: named in the refusal: %v; reviewed changes:\n%s\nchanges now:\n%s", name, named, reviewed[name].changes, now[name].changes)
 		}
 	}
 	if !refused {
@@ -195,7 +195,7 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 		run.ends(t, 0)
 		for name, is := range after {
 			if is.changes != "" {
-				t.Errorf("%s: it is not as confirmed: %s", name, is.changes)
+				t.Errorf("%s: still differs after the confirmed run: %s", name, is.changes)
 			}
 		}
 		return
@@ -204,7 +204,7 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 	run.ends(t, 1).says(t, "nothing was written")
 	for name, is := range after {
 		if is.version != now[name].version {
-			t.Errorf("%s was written", name)
+			t.Errorf("%s was written by a refused run", name)
 		}
 	}
 	if t.Failed() {
@@ -385,7 +385,7 @@ func (r *reviewOfSet) reset() {
 		u := r.base[i]
 		applied, err := r.apply(r.t.Context(), u, manager, true, false)
 		if err != nil {
-			r.t.Errorf("%s %s is not as before: %v", u.GetKind(), u.GetName(), err)
+			r.t.Errorf("%s %s could not be reset: %v", u.GetKind(), u.GetName(), err)
 			continue
 		}
 		ours := slices.DeleteFunc(applied.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager != manager })

@@ -72,11 +72,11 @@ func mutations() map[string]mutation {
 		"replicas on a yielded path": {kubectl: []string{"scale deployment/web --replicas=5"}, before: web},
 		"status":                     {kubectl: []string{`patch deployment/web --subresource=status -p {"status":{"collisionCount":7}}`}, before: web},
 		"a label in no manifest":     {kubectl: []string{"label configmap/a team=shop"}, before: a},
-		"an owner at the value before": {
+		"another owner of a value that changes": {
 			kubectl: []string{"apply --server-side --field-manager=other -f APPLIED"}, applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`, before: a,
 			named: `configmap/a .*\.data\.k\n.*now "1" → "2", contested \(other`, raced: `conflict +configmap/a`,
 		},
-		"an owner at a value that stays": {
+		"another owner of a value that stays": {
 			kubectl: []string{"apply --server-side --field-manager=other -f APPLIED"}, applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {l: "1"}}`, before: a,
 		},
 		"a Secret's value": {
@@ -93,7 +93,7 @@ func mutations() map[string]mutation {
 			kubectl: []string{"create configmap new --from-literal=l=1"}, before: "configmaps/new",
 			named: `configmap/new -n \S+\n.*reviewed to create, now to update`, raced: `configmap/new .*\n.*the result would differ from what was confirmed: `,
 		},
-		"a new conflict in what was unchanged": {
+		"a new conflict in an unchanged object": {
 			kubectl: []string{`patch configmap/same --field-manager=hotfix -p {"data":{"k":"9"}}`},
 			named:   `configmap/same -n \S+ +\.data\.k\n.*reviewed unchanged, now "9" → "1"`,
 		},
@@ -107,7 +107,7 @@ func mutations() map[string]mutation {
 			manifest: func(text string) string { return strings.Replace(text, `{k: "2", l`, `{k: "3", l`, 1) },
 			named:    `configmap/a .*\.data\.k\n.*reviewed "1" → "2", now "1" → "3"`,
 		},
-		"the manifest written otherwise": {manifest: func(text string) string {
+		"the manifest reordered": {manifest: func(text string) string {
 			docs := strings.Split(text, "---\n")
 			return docs[len(docs)-1] + "\n---\n" + strings.Join(docs[:len(docs)-1], "---\n# a remark\n")
 		}},
@@ -132,7 +132,7 @@ func TestConfirm(t *testing.T) {
 			}
 			got.ends(t, 1).matches(t, m.named)
 			if now := versions(t, c, r.ns); now != before {
-				t.Errorf("the run wrote: %s, were %s", now, before)
+				t.Errorf("the refused run wrote: versions are %s, want %s", now, before)
 			}
 		})
 		if m.before == "" {
@@ -213,7 +213,7 @@ func versions(t *testing.T, c *cluster.Cluster, ns string) string {
 func (r *run) matches(t *testing.T, pattern string) *run {
 	t.Helper()
 	if !regexp.MustCompile(pattern).MatchString(r.stdout.String() + r.stderr.String()) {
-		t.Fatalf("does not say %q: %s", pattern, r)
+		t.Fatalf("output does not match %q: %s", pattern, r)
 	}
 	return r
 }
@@ -228,7 +228,7 @@ func TestConfirmRecreate(t *testing.T) {
 	all := map[string]mutation{
 		"nothing": {},
 		"status":  {kubectl: []string{`patch job/j --subresource=status -p {"status":{"conditions":[{"type":"Seen","status":"True"}]}}`}},
-		"a label removed with it": {
+		"a label lost by the recreation": {
 			kubectl: []string{"label job/j team=shop"}, named: `job\.batch/j -n \S+  \.metadata\.labels\.team\n.*reviewed unchanged, now shop → nothing`,
 			raced: `job\.batch/j .*\n.*the result would differ from what was confirmed: reviewed unchanged, now shop → nothing`,
 		},
@@ -274,7 +274,7 @@ func TestConfirmRecreate(t *testing.T) {
 				}
 				r.matches(t, map[bool]string{true: m.named, false: m.raced}[moment == ""])
 				if now := uid(); now != theirs {
-					t.Errorf("the UID was %s, and is %s: %s", theirs, now, r)
+					t.Errorf("the UID changed from %s to %s: %s", theirs, now, r)
 				}
 			})
 		}
@@ -309,7 +309,7 @@ func TestConfirmAtomic(t *testing.T) {
 			}
 			r.says(t, "restored    configmap/frozen").says(t, "restored    configmap/a").says(t, "deleted     configmap/new")
 			if now := values(); now != strings.Replace(was, "web app:1", "web app:hot", 1) {
-				t.Errorf("it is\n%s\nand was\n%s\n%s", now, was, r)
+				t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", now, was, r)
 			}
 		})
 	}
@@ -348,13 +348,13 @@ func TestConfirmDefinitions(t *testing.T) {
 		return ns, func(text string) string { return file(t, strings.ReplaceAll(text, "GROUP", group)) }
 	}
 	larger := strings.Replace(object, "size: 1", "size: 2", 1)
-	t.Run("the set brings it", func(t *testing.T) {
+	t.Run("the set contains the definition", func(t *testing.T) {
 		ns, in := begin(t)
 		set := in(sizedWidgets + object)
 		plan := confirmable(t, c, "-n", ns, "-f", set)
 		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--confirm="+plan).ends(t, 0).says(t, "2 created")
 	})
-	t.Run("the set changes it", func(t *testing.T) {
+	t.Run("the set changes the definition", func(t *testing.T) {
 		ns, in := begin(t)
 		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", in(sizedWidgets+object)).ends(t, 0)
 		set := in(strings.Replace(sizedWidgets, "color: {type: string}", "color: {type: string, default: red}", 1) + larger)
@@ -365,8 +365,8 @@ func TestConfirmDefinitions(t *testing.T) {
 		from, to, says string
 		status         int
 	}{
-		"a new default":            {"color: {type: string}", "color: {type: string, default: red}", "1 configured", 0},
-		"a schema that refuses it": {"size: {type: integer}", "size: {type: integer, maximum: 1}", "nothing was written: the result is unknown for 1 object", 2},
+		"a new default":                    {"color: {type: string}", "color: {type: string, default: red}", "1 configured", 0},
+		"a schema that rejects the object": {"size: {type: integer}", "size: {type: integer, maximum: 1}", "nothing was written: the result is unknown for 1 object", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns, in := begin(t)
@@ -402,6 +402,6 @@ func TestConfirmedRequests(t *testing.T) {
 	plan := confirmable(t, c, "-n", ns, "-f", set)
 	plain := requests(ns, set)
 	if confirmed := requests(ns, set, "--confirm="+plan); confirmed != plain+20 {
-		t.Errorf("%d requests, and %d with --confirm", plain, confirmed)
+		t.Errorf("%d requests without --confirm, %d with it, want 20 more", plain, confirmed)
 	}
 }

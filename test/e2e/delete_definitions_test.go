@@ -18,7 +18,7 @@ import (
 // requested before, the list fails, and the CRD may wait five minutes for the next try. The list
 // has to succeed at the first try, for namespaced and cluster-scoped kinds, whatever version is
 // stored.
-func TestDeleteDefinitionsOfKindsThatNobodyUsed(t *testing.T) {
+func TestDeleteDefinitionsOfUnusedKinds(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	const kinds = 12

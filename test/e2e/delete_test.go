@@ -28,10 +28,10 @@ func TestDeleteRequests(t *testing.T) {
 		t.Errorf("%d requests to delete, want %d", n, many)
 	}
 	if n := p.Count("GET", path); n > 10 { // a watch may end early and restart
-		t.Errorf("%d requests to look, want a list of two pages and a watch or some", n)
+		t.Errorf("%d GET requests, want at most 10: a list of two pages, and watches", n)
 	}
 	if n := len(uids(t, c, ns)); n != 0 {
-		t.Errorf("%d are left", n)
+		t.Errorf("%d objects are left, want 0", n)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestDeleteReplaced(t *testing.T) {
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).
 		says(t, "1 deleted").says(t, "another object has its name now, and was left alone")
 	if got := value(t, c, ns, "cm-0000"); got != "new" {
-		t.Errorf("the new one is gone, or changed: %q", got)
+		t.Errorf("the value of the new object is %q, want new", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 0).says(t, "2 deleted")
 	if got := value(t, c, ns, "one"); got != "new" {
-		t.Errorf("the new one is gone, or changed: %q", got)
+		t.Errorf("the value of the new object is %q, want new", got)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 func TestDeleteThroughErrors(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
-		"answers errors": {Status: http.StatusServiceUnavailable},
+		"returns errors": {Status: http.StatusServiceUnavailable},
 		"never answers":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 			letGo(t, c, ns, "one")
 			time.Sleep(time.Second)
 			if r.stdout.Len() != 0 {
-				t.Errorf("it said that it can see: %s", &r.stdout)
+				t.Errorf("output while the server returns only errors: %s", &r.stdout)
 			}
 			p.Heal()
 			r.wait(t)
@@ -126,7 +126,7 @@ func TestDeleteSlowNamespace(t *testing.T) {
 	r := k8sconnect(t, c.KubeconfigPath, "delete", "namespace", ns, "--explain-stuck", "-o", "stream").ends(t, 0)
 	r.says(t, `"type":"going"`).says(t, `"total":200`).says(t, `"action":"deleted"`)
 	if strings.Contains(r.stdout.String(), `"type":"stuck"`) {
-		t.Errorf("it was called stuck: %s", r)
+		t.Errorf("the namespace was reported as stuck: %s", r)
 	}
 }
 
@@ -167,7 +167,7 @@ metadata: {name: one, finalizers: [example.com/clean-up]}
 	})
 	time.Sleep(time.Second)
 	if n := p.Count("DELETE", "/apis/apps/"); n != 0 {
-		t.Error("the operator went before its object")
+		t.Error("the operator was deleted before its object")
 	}
 	kubectl(t, c, "patch", "gadget."+group+"/one", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	r.wait(t)
@@ -195,10 +195,10 @@ func TestDeleteKilled(t *testing.T) {
 	const left = n / 2
 	again := k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "-f", set, "--ignore-not-found", "-o", "json").ends(t, 0).report(t)
 	if got := again.Summary; got["deleted"] > left || got["deleted"]+got["absent"] != n {
-		t.Errorf("%d were there; the run after it says %v", left, got)
+		t.Errorf("%d objects were left; the next run reports %v", left, got)
 	}
 	if n := len(uids(t, c, ns)); n != 0 {
-		t.Errorf("%d are left", n)
+		t.Errorf("%d objects are left, want 0", n)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestDeleteInterrupted(t *testing.T) {
 }
 
 // For a user who may get and delete, but neither list nor watch, the plugin works object by object.
-func TestDeleteWithoutList(t *testing.T) {
+func TestDeleteWithoutListPermission(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
@@ -251,10 +251,10 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/a", "--yes", "--wait=false").ends(t, 0)
 	if n := written(p); n != 2 {
-		t.Errorf("%d patches, want 2: the first for a version that is no more", n)
+		t.Errorf("%d patches, want 2: the first is for an outdated version", n)
 	}
 	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
-		t.Errorf("finalizers that are left: %s", got)
+		t.Errorf("finalizers are %s, want example.com/b", got)
 	}
 
 	// A recreated object with the same name is not terminating, and keeps its finalizer.
@@ -272,7 +272,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").ends(t, 0).
 		says(t, "another object has its name now")
 	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
-		t.Errorf("finalizers of the new one: %s", got)
+		t.Errorf("finalizers of the new object are %s, want example.com/b", got)
 	}
 	letGo(t, c, ns, "one")
 }

@@ -28,23 +28,23 @@ func TestHistory(t *testing.T) {
 	apply("1").ends(t, 0)
 	apply("1").ends(t, 0)
 	if got := past(t, c, ns); got != "applied" {
-		t.Fatalf("after two runs of one input: %q", got)
+		t.Fatalf("history after two runs with the same input is %q, want applied", got)
 	}
 	apply("2", "--dry-run=server").ends(t, 0)
 	kubectl(t, c, "patch", "configmap/cm-0001", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
 	apply("2").ends(t, 1)
 	if got := past(t, c, ns); got != "applied failed" {
-		t.Fatalf("after a conflict: %q", got)
+		t.Fatalf("history after a conflict is %q, want applied failed", got)
 	}
 	for _, version := range []string{"3", "4", "5"} {
 		apply(version, "--take=all", "--history=2").ends(t, 0)
 	}
 	if got := past(t, c, ns); got != "applied applied" {
-		t.Errorf("two are kept: %q", got)
+		t.Errorf("history with --history=2 is %q, want two runs", got)
 	}
 	apply("6", "--history=0").ends(t, 0)
 	if got := past(t, c, ns); got != "applied applied" {
-		t.Errorf("nothing is written: %q", got)
+		t.Errorf("history after a run with --history=0 is %q, want no new run", got)
 	}
 	if members := kubectl(t, c, "get", "secrets", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); members != "" {
 		t.Errorf("the history is part of the set: %s", members)
@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 }
 
 // A failed write of the history stops no run, and is reported.
-func TestHistoryRefused(t *testing.T) {
+func TestHistoryWriteRefused(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -76,7 +76,7 @@ func TestRollback(t *testing.T) {
 	}
 	shown := back().ends(t, 1).says(t, "nothing was done").says(t, "2 to update, 1 to delete")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Fatalf("it was not confirmed, and the value is %s", got)
+		t.Fatalf("the value is %s without a confirmation, want 2", got)
 	}
 	digest := regexp.MustCompile(`--confirm=([0-9a-f]{24})`).FindStringSubmatch(shown.stderr.String())
 	if digest == nil {
@@ -93,10 +93,10 @@ func TestRollback(t *testing.T) {
 	}
 	back("--confirm="+digest[1]).ends(t, 0).says(t, "2 configured").says(t, "1 pruned")
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 1", got)
 	}
 	if got := kubectl(t, c, "get", "configmap", "cm-0002", "-n", ns, "--ignore-not-found"); got != "" {
-		t.Errorf("what came since is there: %s", got)
+		t.Errorf("an object created after that run still exists: %s", got)
 	}
 	// A rollback is a run like any other: it can itself be rolled back.
 	again := back("--yes", "-o", "json").ends(t, 0).stdout.String()
@@ -104,7 +104,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("%v: want one document, of what was applied: %s", err, again)
 	}
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 2", got)
 	}
 	back("--to=nosuchrun").ends(t, 2).says(t, "the history has no run nosuchrun")
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "nosuchset", "-n", ns).ends(t, 2).says(t, "there is no set secret/nosuchset")

@@ -26,7 +26,7 @@ func TestKilled(t *testing.T) {
 	}
 	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).report(t)
 	if got := again.Summary; got["created"] != n-len(there) || got["unchanged"] != len(there) {
-		t.Errorf("%d were there; the run after it says %v", len(there), got)
+		t.Errorf("%d objects existed before the last run, which reports %v", len(there), got)
 	}
 	after := uids(t, c, ns)
 	if len(after) != n {
@@ -34,7 +34,7 @@ func TestKilled(t *testing.T) {
 	}
 	for name, uid := range there {
 		if after[name] != uid {
-			t.Errorf("%s was made anew", name)
+			t.Errorf("%s was recreated", name)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestKilledDuringAdoption(t *testing.T) {
 		says(t, ` ago): "1" → "2"`).
 		says(t, "1 object taken over from kubectl-client-side-apply")
 	if got := kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "-o", "jsonpath={.data}{.metadata.annotations}"); got != `{"value":"2"}` {
-		t.Errorf("what is left: %s", got)
+		t.Errorf("data and annotations are %s, want only the value 2", got)
 	}
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 }
@@ -89,7 +89,7 @@ func TestKilledDuringAdoptionByName(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 1).
 		says(t, `.data.value     yours "1"  live by hand  kubectl-edit`)
 	if got := value(t, c, ns, "cm-0000"); got != "by hand" {
-		t.Errorf("the value is %s: it was overwritten without a word", got)
+		t.Errorf("the value is %s, want by hand: it was overwritten without a conflict", got)
 	}
 	k8sconnect(t, kubeconfig, "owners", "configmap/cm-0000", "-n", ns).ends(t, 0).says(t, "k8sconnect.io/adopting/kubectl-edit")
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit").ends(t, 0).
@@ -138,7 +138,7 @@ func managers(t *testing.T, c *cluster.Cluster, ns, object string) string {
 
 // Two parallel runs of one set both succeed: each object exists once, and one of the runs created
 // it (edge case 37).
-func TestTwoAtOnce(t *testing.T) {
+func TestTwoRunsAtOnce(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(200, 100, "1"))
@@ -163,7 +163,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // The same with different values and one manager: for each object, the last write wins, and nothing
 // fails (edge case 37).
-func TestTwoAtOnceWithDifferentValues(t *testing.T) {
+func TestTwoRunsAtOnceWithDifferentValues(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	sets := []string{file(t, configMaps(100, 100, "1")), file(t, configMaps(100, 100, "2"))}

@@ -15,7 +15,7 @@ import (
 // If an operator installs a definition later, the run waits until the kind is served (edge case
 // 18). It does so if a role in the set lets the operator serve that group, or if the user names the
 // kind.
-func TestDefinitionComesLater(t *testing.T) {
+func TestDefinitionInstalledLater(t *testing.T) {
 	const set = `
 apiVersion: GROUP.example.com/v1
 kind: Late
@@ -64,8 +64,8 @@ spec:
 		args []string
 		says string
 	}{
-		"the set's operator":      {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
-		"something else installs": {set, []string{"--await-kinds"}, "waiting for Late to be served"},
+		"installed by the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
+		"installed by something else":     {set, []string{"--await-kinds"}, "waiting for Late to be served"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := shared.Cluster(t)
@@ -126,7 +126,7 @@ spec:
 
 // If a definition has changed since the discovery cache was written, the run uses what the server
 // serves now, like a run with an empty cache.
-func TestDefinitionsOfYesterday(t *testing.T) {
+func TestDefinitionChangedSinceCached(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	const definition = `
@@ -147,10 +147,10 @@ spec:
 		applied, different int    // exit statuses
 		says               string
 	}{
-		{"as before but empty", "Namespaced", "Namespaced", "things", "v1", 0, 1, "created     thing."},
+		{"same definition without objects", "Namespaced", "Namespaced", "things", "v1", 0, 1, "created     thing."},
 		{"another resource", "Namespaced", "Namespaced", "objects", "v1", 0, 1, "created     thing."},
-		{"no longer in namespaces", "Namespaced", "Cluster", "things", "v1", 0, 1, "created     thing."},
-		{"in namespaces", "Cluster", "Namespaced", "things", "v1", 0, 1, "created     thing."},
+		{"now cluster-scoped", "Namespaced", "Cluster", "things", "v1", 0, 1, "created     thing."},
+		{"now namespaced", "Cluster", "Namespaced", "things", "v1", 0, 1, "created     thing."},
 		{"another version", "Namespaced", "Namespaced", "things", "v2", 1, 2, "this server has Thing in "},
 		{"gone", "Namespaced", "", "", "", 1, 2, "the server does not serve the kind Thing in "},
 	} {
@@ -201,7 +201,7 @@ spec:
 				got, want := run("diff")
 				got.ends(t, tt.different)
 				if want.ends(t, tt.different); got.stdout.String() != want.stdout.String() {
-					t.Errorf("by the old cache: %s\nby none: %s", got, want)
+					t.Errorf("with the old cache: %s\nwithout a cache: %s", got, want)
 				}
 				got, want = run("apply")
 				got.ends(t, tt.applied).says(t, tt.says)
@@ -216,7 +216,7 @@ spec:
 // A run with definitions reads the complete discovery once before it writes, in parallel with its
 // other reads, and once more when the kinds are served. The next run with the same cache need not,
 // even if the first one failed in its last phase.
-func TestDefinitionsAreInTheCacheAfterwards(t *testing.T) {
+func TestDefinitionsAreCachedAfterRun(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fails := range map[string]bool{"whole": false, "failed in its last phase": true} {
 		t.Run(name, func(t *testing.T) {
@@ -268,12 +268,12 @@ spec:
 			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "gear")
 			// The run may end before the cache is complete.
 			if asked := everything(from); len(asked) < 2 || len(asked) > 4 || asked[0] != "/api" {
-				t.Errorf("the run that creates asked %v", asked)
+				t.Errorf("the first run requested discovery %v, want 2 to 4 requests", asked)
 			}
 			from = len(p.Requests())
 			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "unchanged")
 			if asked := everything(from); asked != nil {
-				t.Errorf("the run after it asked %v", asked)
+				t.Errorf("the second run requested discovery %v, want no request", asked)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 // A field that is no longer in the manifest is found from our managed fields, even if the manifest
 // still sets its parent: "labels: {}" releases every label. Shared fields are kept, and reported as
 // kept; fields that only others own are not ours (edge case 33).
-func TestWhatLeft(t *testing.T) {
+func TestFieldsRemovedFromManifest(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	apply := func(rest string, args ...string) *run {

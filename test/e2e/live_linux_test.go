@@ -162,14 +162,14 @@ func TestLive(t *testing.T) {
 	s.sees(t, "to give the same answers without prompts:")
 	s.ends(t, 0)
 	if got := webOf(t, c, ns); !strings.HasPrefix(got, "5 registry.example/app:3 ") {
-		t.Errorf("it is %s now:\n%s", got, s.shown())
+		t.Errorf("the Deployment is %s, want the answers applied:\n%s", got, s.shown())
 	}
 
 	_, printed, _ := strings.Cut(s.shown(), "to give the same answers without prompts:\n")
 	printed = strings.TrimSpace(printed)
 	words, found := strings.CutPrefix(printed, "kubectl k8sconnect apply --kubeconfig="+c.KubeconfigPath)
 	if !found {
-		t.Fatalf("the printed call has no connection: %s", printed)
+		t.Fatalf("the printed command has no --kubeconfig: %s", printed)
 	}
 	again, _ := inConflict(t, c)
 	shell := exec.CommandContext(t.Context(), "sh", "-c", "kubectl-k8sconnect apply --kubeconfig="+c.KubeconfigPath+strings.ReplaceAll(words, ns, again))
@@ -178,13 +178,13 @@ func TestLive(t *testing.T) {
 		t.Errorf("%s\n%v: %s", printed, err, out)
 	}
 	if got := webOf(t, c, again); !strings.HasPrefix(got, "5 registry.example/app:3 ") {
-		t.Errorf("by the printed call it is %s:\n%s", got, printed)
+		t.Errorf("after the printed command, the Deployment is %s:\n%s", got, printed)
 	}
 }
 
 // Shared fields belong to all their managers: an answer for all fields also covers other objects'
 // fields with the same managers, but not fields that only one of them owns.
-func TestLiveTakeAllOfSeveral(t *testing.T) {
+func TestLiveTakeAllOfSharedFields(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {DATA}}\n---\n"
@@ -208,7 +208,7 @@ func TestLiveTakeAllOfSeveral(t *testing.T) {
 	s.sees(t, "to give the same answers without prompts:")
 	s.ends(t, 0)
 	if strings.Contains(s.shown(), "conflict 3 of 4") {
-		t.Errorf("what was answered for all is asked again:\n%s", s.shown())
+		t.Errorf("a conflict covered by an answer for all was asked about again:\n%s", s.shown())
 	}
 	got := kubectl(t, c, "get", "configmaps/a", "configmaps/b", "-n", ns, "-o", "jsonpath={range .items[*]}{.data.both} {.data.one} {end}")
 	if got != "mine theirs mine theirs " {
@@ -233,7 +233,7 @@ func TestLiveQuit(t *testing.T) {
 			s.sees(t, "Nothing in this phase was written")
 			s.ends(t, 1)
 			if now := webOf(t, c, ns); now != before {
-				t.Errorf("it was %s, and is %s", before, now)
+				t.Errorf("the Deployment changed from %s to %s", before, now)
 			}
 		})
 	}
@@ -256,12 +256,12 @@ func TestLiveAsksAgain(t *testing.T) {
 	s.sees(t, "live   7")
 	s.sees(t, asks)
 	if got := webOf(t, c, ns); !strings.HasPrefix(got, "7 registry.example/app:hotfix ") {
-		t.Errorf("it is %s", got)
+		t.Errorf("before the second answer, the Deployment is %s, want 7 replicas", got)
 	}
 	s.types(t, "t\n")
 	s.ends(t, 0)
 	if got := webOf(t, c, ns); !strings.HasPrefix(got, "3 registry.example/app:hotfix ") {
-		t.Errorf("it is %s:\n%s", got, s.shown())
+		t.Errorf("the Deployment is %s, want 3 replicas and the hotfix image:\n%s", got, s.shown())
 	}
 }
 
@@ -292,10 +292,10 @@ func TestLiveNeverAsks(t *testing.T) {
 			}
 			s.ends(t, 1)
 			if shown := s.shown(); strings.Contains(shown, asks) || !strings.Contains(shown, "conflict") {
-				t.Errorf("asked, or no conflict:\n%s", shown)
+				t.Errorf("want a conflict and no prompt in the output:\n%s", shown)
 			}
 			if now := webOf(t, c, ns); now != before {
-				t.Errorf("it was %s, and is %s", before, now)
+				t.Errorf("the Deployment changed from %s to %s", before, now)
 			}
 		})
 	}

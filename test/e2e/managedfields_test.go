@@ -182,7 +182,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 			byKnown = 1
 		}
 	} else if verdict != noop.Unchanged && noop.BySchema(live, manifest, manager, s.knownOf) {
-		t.Errorf("%s: settled by what is known of its kind, and not by its schema", where)
+		t.Errorf("%s: settled by the known types of its kind, but not by its schema", where)
 	}
 	if held, absent := checkTree(t, where, live); absent > 0 {
 		t.Logf("%s: %d of %d held paths are not in the object", where, absent, held)

@@ -29,7 +29,7 @@ func TestMemory(t *testing.T) {
 }
 
 // Ten thousand objects are read and compared, all in memory at once.
-func TestMemoryOfTenThousand(t *testing.T) {
+func TestMemoryForTenThousandObjects(t *testing.T) {
 	circle.Full(t)
 	t.Setenv("GOGC", "100")
 	c := shared.Cluster(t)
@@ -50,7 +50,7 @@ func (r *run) memory(t *testing.T) int {
 	t.Helper()
 	status := fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid)
 	if _, err := os.Stat(status); err != nil {
-		t.Skip("no /proc here to read the memory of a process from")
+		t.Skip("needs /proc to read the memory of a process")
 	}
 	peak := 0
 	for {

@@ -20,12 +20,12 @@ import (
 
 // Transient failures are retried (edge case 28), and reported on stderr if the server gave a
 // reason. A request that was merely lost is repeated at once.
-func TestTriedAgain(t *testing.T) {
+func TestTransientErrorsAreRetried(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
 		"429 with Retry-After":     {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
-		"500 of etcd":              {Status: http.StatusInternalServerError, Message: "etcdserver: leader changed"},
+		"500 from etcd":            {Status: http.StatusInternalServerError, Message: "etcdserver: leader changed"},
 		"502":                      {Status: http.StatusBadGateway},
 		"503":                      {Status: http.StatusServiceUnavailable},
 		"504":                      {Status: http.StatusGatewayTimeout},
@@ -50,7 +50,7 @@ func TestTriedAgain(t *testing.T) {
 }
 
 // A permanent error is not retried (edge case 28).
-func TestNotTriedAgain(t *testing.T) {
+func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, tt := range map[string]struct {
@@ -80,7 +80,7 @@ func TestNotTriedAgain(t *testing.T) {
 
 // If the API server dies and comes back, the run waits for it, reports that once and not for each
 // object, and continues.
-func TestServerDiesInTheMiddle(t *testing.T) {
+func TestServerDiesDuringRun(t *testing.T) {
 	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	ns := namespace(t, c)
@@ -112,7 +112,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 0).says(t, "120 created").says(t, "the API server does not answer")
 	if n := strings.Count(r.stderr.String(), "\n"); n > 20 {
-		t.Errorf("%d lines about it: %s", n, &r.stderr)
+		t.Errorf("%d lines on stderr, want at most 20: %s", n, &r.stderr)
 	}
 	if n := len(uids(t, c, ns)); n != 120 {
 		t.Errorf("%d objects, want 120", n)
@@ -121,7 +121,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 
 // The run waits for a starting cluster from the first request: its connections are refused, then
 // closed at once, as behind a load balancer.
-func TestServerNotThereYet(t *testing.T) {
+func TestServerNotReadyYet(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
 	ns := namespace(t, c)
@@ -212,6 +212,6 @@ func TestQuotaConflicts(t *testing.T) {
 	busy.Wait()
 	r.ends(t, 0).says(t, "100 created")
 	if conflicts() == 0 {
-		t.Error("there was no conflict of the quota to try again for")
+		t.Error("no conflict of the quota occurred")
 	}
 }

@@ -54,7 +54,7 @@ func TestOwnership(t *testing.T) {
 	t.Log(seen.String())
 	for _, kind := range allKinds() {
 		if seen.of(kind) == 0 {
-			t.Errorf("no transition is %s: the test proves nothing of it", kind)
+			t.Errorf("no transition is %s: the test does not cover that kind", kind)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (w attempt) compareForced(t *testing.T, where string, live, now *unstructur
 		case tr.Kind == ownership.Taken:
 			taken = append(taken, path)
 			if !tr.Forced {
-				t.Errorf("%s: %s, but it is not called forced", where, tr)
+				t.Errorf("%s: %s, but it is not marked as forced", where, tr)
 			}
 		case tr.Kind == ownership.Unclear || len(tr.After) == 0 || tr.Path.Same(live.Object, now.Object):
 			open[path] = true

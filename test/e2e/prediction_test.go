@@ -28,14 +28,14 @@ import (
 // editRounds is the number of times that each copy is edited and applied.
 const editRounds = 3
 
-// TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and however the
+// TestDiffPredictsApply: whatever other managers did to the objects, and however the
 // manifests changed, diff and apply say the same of each object, a dry run says what the
 // run then says, the result is what diff predicted, and after that there is nothing left
 // to do.
 //
 // Some copies of the samples are edited, each in a namespace of its own;
-// `-run 'TestDiffIsWhatApplyDoes/seed_3$'` repeats one of them, SEEDS=100 tries more.
-func TestDiffIsWhatApplyDoes(t *testing.T) {
+// `-run 'TestDiffPredictsApply/seed_3$'` repeats one of them, SEEDS=100 tries more.
+func TestDiffPredictsApply(t *testing.T) {
 	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	api, err := newServer(t.Context(), c)
@@ -60,7 +60,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 	}
 	t.Logf("%+v", seen)
 	if seen.none == 0 || seen.update == 0 || seen.contested == 0 || seen.unknown == 0 {
-		t.Errorf("%+v: the edits did not lead to everything that can happen: the test proves nothing", seen)
+		t.Errorf("%+v: the edits did not lead to all outcomes: the test proves nothing", seen)
 	}
 }
 
@@ -290,11 +290,11 @@ func (p *prediction) happened(t *testing.T, what string, d verdict) {
 		switch {
 		case d.Kind == "Secret": // masked
 		case c.Change == "removed" && there:
-			t.Errorf("%s: %s: %s was to go, and is %v", what, d, c.Path, got)
+			t.Errorf("%s: %s: %s was predicted to be removed, but is %v", what, d, c.Path, got)
 		case c.Change != "removed" && !there:
-			t.Errorf("%s: %s: %s was to be %v, and is not there", what, d, c.Path, c.To)
+			t.Errorf("%s: %s: %s was predicted to be %v, but does not exist", what, d, c.Path, c.To)
 		case c.Change != "removed" && !holds(got, c.To):
-			t.Errorf("%s: %s: %s was to be %v, and is %v", what, d, c.Path, c.To, got)
+			t.Errorf("%s: %s: %s was predicted to be %v, but is %v", what, d, c.Path, c.To, got)
 		}
 	}
 }

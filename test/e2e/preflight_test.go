@@ -6,7 +6,7 @@ import (
 )
 
 // Preflight sends its requests once for each namespace with changes, and none for an unchanged set.
-func TestPreflightAsksLittle(t *testing.T) {
+func TestPreflightRequestsAreFew(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -42,18 +42,18 @@ spec: {selector: {app: NAME}, ports: [{port: 80}]}
 	from := len(p.Requests())
 	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", manifests).ends(t, 1).says(t, "ConfigMap a does not exist")
 	if asked := besides(from); len(asked) == 0 || len(asked) > 10 { // quotas, budgets, and one or a few for the ConfigMaps
-		t.Errorf("%d requests for what will not work: %q", len(asked), asked)
+		t.Errorf("%d preflight requests, want 1 to 10: %q", len(asked), asked)
 	}
 	from = len(p.Requests())
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", manifests).ends(t, 0).says(t, "12 created")
 	if asked := besides(from); len(asked) > 0 {
-		t.Errorf("a real apply asks %q", asked)
+		t.Errorf("apply sent preflight requests: %q", asked)
 	}
 	from = len(p.Requests())
 	for _, verb := range [][]string{{"diff"}, {"apply"}, {"apply", "--dry-run=server"}} {
 		k8sconnect(t, kubeconfig, append(verb, "-n", ns, "-f", manifests)...).ends(t, 0)
 	}
 	if asked := besides(from); len(asked) > 0 {
-		t.Errorf("nothing changes, and it asks %q", asked)
+		t.Errorf("preflight requests for an unchanged set: %q", asked)
 	}
 }

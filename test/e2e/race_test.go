@@ -27,13 +27,13 @@ func TestConflictAfterTheCheck(t *testing.T) {
 		t.Errorf("%+v", conflict)
 	}
 	if got := value(t, c, ns, "cm-0001"); got != "alice" {
-		t.Errorf("the object contains %q", got)
+		t.Errorf("the value is %q, want alice", got)
 	}
 }
 
 // The run takes only fields that were checked: if another client changes the object before the
 // write, it is checked again, and a field without a decision is not taken.
-func TestTakeLooksAgain(t *testing.T) {
+func TestTakeChecksAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -49,7 +49,7 @@ func TestTakeLooksAgain(t *testing.T) {
 		t.Error(r)
 	}
 	if got := value(t, c, ns, "cm-0000"); got != "bob" {
-		t.Errorf("the object contains %q", got)
+		t.Errorf("the value is %q, want bob", got)
 	}
 
 	// A change that causes no conflict, such as a controller's, does not prevent the run from
@@ -60,7 +60,7 @@ func TestTakeLooksAgain(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--take=all").ends(t, 0).says(t, "1 configured")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the object contains %q", got)
+		t.Errorf("the value is %q, want 2", got)
 	}
 }
 
@@ -75,6 +75,6 @@ func TestDeletedAfterTheCheck(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the object contains %q", got)
+		t.Errorf("the value is %q, want 2", got)
 	}
 }

@@ -50,7 +50,7 @@ func TestRolesToCopy(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			role, ok := roles["k8sconnect-"+verb]
 			if !ok {
-				t.Fatal("the page has no role for it")
+				t.Fatal("docs/rbac.md has no role for this verb")
 			}
 			delete(roles, role.Name)
 			kubeconfig := as(t, c, verb, ns)
@@ -62,14 +62,14 @@ func TestRolesToCopy(t *testing.T) {
 			}
 			grant(t, c, role, ns, verb)
 			if ok, r := works(); !ok {
-				t.Fatalf("with the role of the page: %s", r)
+				t.Fatalf("the verb fails with the role in docs/rbac.md: %s", r)
 			}
 			for i, right := range role.Rules[0].Verbs[:circle.Of(1, len(role.Rules[0].Verbs), len(role.Rules[0].Verbs))] {
 				less := role.DeepCopy()
 				less.Rules[0].Verbs = slices.Delete(less.Rules[0].Verbs, i, i+1)
 				grant(t, c, *less, ns, verb)
 				if ok, r := works(); ok {
-					t.Errorf("it works without %s, too: %s", right, r)
+					t.Errorf("the verb also works without the right to %s: %s", right, r)
 				}
 			}
 		})
@@ -78,7 +78,7 @@ func TestRolesToCopy(t *testing.T) {
 		delete(roles, tested)
 	}
 	for name := range roles {
-		t.Errorf("the page has a role %s of no verb", name)
+		t.Errorf("docs/rbac.md has the role %s, which belongs to no verb", name)
 	}
 }
 
@@ -179,7 +179,7 @@ spec:
 		r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1"), "--wait", "--timeout=2m", "-o", "json").ends(t, 0)
 		for _, lacks := range []string{"forbidden", "cannot", "permission"} {
 			if strings.Contains(r.stdout.String()+r.stderr.String(), lacks) {
-				t.Errorf("it says %q: %s", lacks, r)
+				t.Errorf("output contains %q: %s", lacks, r)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ spec:
 		verb, resource, _ := strings.Cut(not, " ")
 		out, _ := kubectlCommand(t, c, "auth", "can-i", verb, resource, "-n", ns, "--as="+account).Output()
 		if strings.TrimSpace(string(out)) != "no" {
-			t.Errorf("it may %s: %s", not, out)
+			t.Errorf("the account may %s: %s", not, out)
 		}
 	}
 }

@@ -13,7 +13,7 @@ const recreatedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spe
 
 // If another client deletes and recreates the object after it was read, the new one is not the
 // object to recreate, and is not deleted (edge cases 29, 68).
-func TestRecreateOfAnother(t *testing.T) {
+func TestRecreateReplacedObject(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -36,7 +36,7 @@ func TestRecreateOfAnother(t *testing.T) {
 }
 
 // An object whose deletion does not finish is not recreated, and the report says what blocks it.
-func TestRecreateOfWhatIsHeld(t *testing.T) {
+func TestRecreateWithFinalizer(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -47,7 +47,7 @@ func TestRecreateOfWhatIsHeld(t *testing.T) {
 		return kubectl(t, c, "get", "job/j", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
 	if n := created(p, "/namespaces/"+ns+"/jobs/j"); n != 1 {
-		t.Errorf("%d writes of the Job while it is held, want that of the first run", n)
+		t.Errorf("%d writes of the Job while a finalizer holds it, want 1", n)
 	}
 	kubectl(t, c, "patch", "job/j", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	r.wait(t)

@@ -25,7 +25,7 @@ func TestUnchangedCostsOneRead(t *testing.T) {
 		}
 	}
 	if len(reads) != 1 || len(others) != 0 {
-		t.Errorf("reads %v, others %v", reads, others)
+		t.Errorf("reads are %v, want one; other requests are %v, want none", reads, others)
 	}
 
 	// A changed object costs one more write.
@@ -38,7 +38,7 @@ func TestUnchangedCostsOneRead(t *testing.T) {
 }
 
 // The two dry runs and a phase with a conflict write nothing.
-func TestNothingIsWritten(t *testing.T) {
+func TestDryRunAndConflictWriteNothing(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(30, 1, "1"))

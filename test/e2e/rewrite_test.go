@@ -118,7 +118,7 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 
 // Edge case 15: the server records the value that a webhook rewrote under our name, so it differs
 // from the manifest forever. That is reported, it is not a difference, and nothing loops.
-func TestRewritten(t *testing.T) {
+func TestWebhookRewritesValue(t *testing.T) {
 	t.Parallel() // uses only its own namespace
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -166,7 +166,7 @@ func TestRewritten(t *testing.T) {
 	status, out = call("app:3", "apply")
 	expect(1, "live mirror.example/app:2  other (Apply)", status, out)
 	if strings.Contains(out, "keeps changing") {
-		t.Errorf("a conflict is said to keep changing:\n%s", out)
+		t.Errorf("a conflict is reported as a value that keeps changing:\n%s", out)
 	}
 	// Yielding gives up a shared field once.
 	status, out = call("app:2", "apply", "--yield=.data.image")
@@ -177,7 +177,7 @@ func TestRewritten(t *testing.T) {
 
 // A webhook that never writes the same value twice does not make runs wait: each ends and reports
 // the cause.
-func TestNeverSettles(t *testing.T) {
+func TestWebhookNeverSettles(t *testing.T) {
 	t.Parallel() // uses only its own namespace
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -195,10 +195,10 @@ func TestNeverSettles(t *testing.T) {
 			t.Errorf("%s: exit status %d, want %d:\n%s", verb, status, want, out)
 		}
 		if verb == "apply" && !strings.Contains(out, "something in the cluster rewrites it") {
-			t.Errorf("apply does not say why it does not settle:\n%s", out)
+			t.Errorf("apply does not report that the value is rewritten:\n%s", out)
 		}
 		if calls := w.calls.Load() - before; calls > 4 {
-			t.Errorf("%s: %d requests for one object", verb, calls)
+			t.Errorf("%s: %d requests for one object, want at most 4", verb, calls)
 		}
 	}
 }

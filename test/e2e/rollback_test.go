@@ -18,7 +18,7 @@ func confirmation(t *testing.T, r *run) string {
 
 // A confirmed rollback is compared again under the set's lock: a change since the plan was shown
 // stops it, even right after the run itself has shown the plan.
-func TestRollbackLooksOnceMore(t *testing.T) {
+func TestRollbackComparesAgainUnderLock(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -28,7 +28,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	args := []string{"sets", "rollback", "web", "-n", ns}
 	digest := confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))
 	if again := confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1)); again != digest {
-		t.Fatalf("one cluster, two digests: %s and %s", digest, again)
+		t.Fatalf("different digests for the same changes: %s and %s", digest, again)
 	}
 	hold := func(holder string) {
 		kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p",
@@ -49,7 +49,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 		t.Errorf("without a confirmation, the value changed to %s", got)
 	}
 	if out := kubectl(t, c, "get", "configmap", "cm-0001", "-n", ns, "--ignore-not-found"); out != "" {
-		t.Errorf("it was created: %s", out)
+		t.Errorf("the refused rollback created an object: %s", out)
 	}
 	// The current digest can be confirmed, and the rollback runs.
 	digest = confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))

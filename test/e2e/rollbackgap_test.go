@@ -55,7 +55,7 @@ func TestRollbackOverAGap(t *testing.T) {
 	// --history=0 has the same effect.
 	apply("6", "--history=0")
 	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {
-		t.Errorf("kept are %s", got)
+		t.Errorf("the history contains %s, want run-1, run-2 and run-5", got)
 	}
 	back().ends(t, 1).says(t, "the last run, run-6, is not in the history").says(t, "rolling back to run run-5 from")
 	// A run with the same manifests as the last stored run, but not as the last run, is stored as a
@@ -64,14 +64,14 @@ func TestRollbackOverAGap(t *testing.T) {
 	back().ends(t, 2).says(t, "cannot roll back to run run-6")
 	back("--to=run-2", "--yes").ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 2", got)
 	}
 }
 
 // A run with --history=0 reads no history. It knows its predecessor if the last run with the lock
 // released it, even if that one applied nothing. Otherwise the suggested rollback is reported as
 // unknown.
-func TestWhatAnUnkeptRunFollows(t *testing.T) {
+func TestPredecessorOfRunWithoutHistory(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	apply := func(version string, args ...string) *run {
@@ -122,10 +122,10 @@ func TestRollbackAfterAnotherRun(t *testing.T) {
 	apply("2")
 	back("3").ends(t, 1).says(t, "nothing was done: run run-3 has changed the set in the meantime")
 	if got := value(t, c, ns, "cm-0000"); got != "3" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 3", got)
 	}
 	back("4", "--to=run-1").ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 1", got)
 	}
 }

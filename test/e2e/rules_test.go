@@ -134,7 +134,7 @@ spec:
 	}
 	write("apps.yaml", labelled("scaled")+labelled("plain"))
 	if r := apply("-l", "part=plain").ends(t, 0); strings.Contains(r.stderr.String(), ":2:3: the rule") || !strings.Contains(unwrapped(r.stderr.String()), ":3:3: the rule to yield") {
-		t.Errorf("what the rules speak of:\n%s", r.stderr.String())
+		t.Errorf("want a warning about the second rule only:\n%s", r.stderr.String())
 	}
 	set("3")
 
@@ -145,7 +145,7 @@ spec:
 	apply("--config=").ends(t, 1)
 	write("k8sconnect.yaml", "expect: {context: another}\n")
 	if r := apply("-v", "1").ends(t, 2); strings.Contains(r.stderr.String(), "rules: ") {
-		t.Errorf("rules are explained of a run that came to no object:\n%s", r.stderr.String())
+		t.Errorf("rules are explained for a run that reached no object:\n%s", r.stderr.String())
 	}
 	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "wrong context") || !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {
 		t.Error(r)

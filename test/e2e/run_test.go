@@ -63,7 +63,7 @@ func start(t *testing.T, kubeconfig string, args ...string) *run {
 	t.Cleanup(func() { // the test's context has ended, so the run ends
 		under := !r.isOver()
 		if <-r.over; under && t.Failed() {
-			t.Logf("under way: %s", r)
+			t.Logf("the run had not ended: %s", r)
 		}
 	})
 	return r
@@ -96,7 +96,7 @@ func (r *run) until(t *testing.T, what string, is func() bool) {
 		if done := is(); done || !over {
 			return done
 		}
-		t.Fatalf("it is over, and not %s: %s", what, r)
+		t.Fatalf("the run ended before this was true: %s: %s", what, r)
 		return false
 	})
 }
@@ -143,7 +143,7 @@ func (r *run) ends(t *testing.T, status int) *run {
 func (r *run) says(t *testing.T, text string) *run {
 	t.Helper()
 	if !strings.Contains(r.stdout.String()+r.stderr.String(), text) {
-		t.Fatalf("does not say %q: %s", text, r)
+		t.Fatalf("output does not contain %q: %s", text, r)
 	}
 	return r
 }
@@ -162,7 +162,7 @@ func (r *run) offers(t *testing.T, names ...string) *run {
 		got = append(got, entry[1])
 	}
 	if !slices.Equal(got, names) {
-		t.Fatalf("it offers %q, not %q: %s", got, names, r)
+		t.Fatalf("output offers %q, want %q: %s", got, names, r)
 	}
 	return r
 }
@@ -259,6 +259,6 @@ func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	const patience = 10 * time.Minute
 	if !cluster.Until(patience, is) {
-		t.Fatalf("not after %s: %s", patience, what)
+		t.Fatalf("timed out after %s: %s", patience, what)
 	}
 }

@@ -40,7 +40,7 @@ func leaks(text string) string {
 func (r *run) keepsSecrets(t *testing.T) {
 	t.Helper()
 	if part := leaks(r.stdout.String() + r.stderr.String()); part != "" {
-		t.Errorf("%q is left: %s", part, r)
+		t.Errorf("output contains the secret text %q: %s", part, r)
 	}
 }
 
@@ -97,7 +97,7 @@ func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
 
 // Edge case 86: a policy quotes the request and the old object in a warning and in a denial. No
 // output of any verb, format or verbosity contains a byte of either.
-func TestNoOutputHoldsASecret(t *testing.T) {
+func TestNoOutputContainsSecret(t *testing.T) {
 	c := shared.Cluster(t)
 	for action, status := range map[string]int{"Warn": 0, "Deny": 1} {
 		t.Run(action, func(t *testing.T) {
@@ -161,7 +161,7 @@ func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 }
 
 // Edge case 86: any response with quotes of Secrets in plain text.
-func TestNoAnswerShowsASecret(t *testing.T) {
+func TestSecretsInServerErrorsAreMasked(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{

@@ -114,7 +114,7 @@ func (q *quoter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Edge case 86: a webhook quotes a Secret's values in warnings, denials, causes of a denial, and as
 // a whole object, in the formats of several languages. No output contains any of them.
-func TestNoOutputHoldsASpellingOfASecret(t *testing.T) {
+func TestNoOutputContainsEncodedSecret(t *testing.T) {
 	c := shared.Cluster(t)
 	q := &quoter{}
 	server := httptest.NewTLSServer(q)
@@ -149,7 +149,7 @@ webhooks:
 		asked = len(q.said) > 0
 		q.mu.Unlock()
 		if time.Since(began) > time.Minute {
-			t.Fatal("the webhook is not asked")
+			t.Fatal("the webhook was not called within a minute")
 		}
 	}
 	for _, args := range [][]string{
@@ -164,13 +164,13 @@ webhooks:
 		q.mu.Lock()
 		for _, form := range q.said {
 			if strings.Contains(out, form) {
-				t.Errorf("%q is left: %s", form, r)
+				t.Errorf("output contains %q: %s", form, r)
 				break
 			}
 		}
 		q.mu.Unlock()
 		if at := strings.Index(out, "CANARY"); at >= 0 || !strings.Contains(out, "***") {
-			t.Errorf("a canary is left, or nothing was masked: %q: %s", out[max(0, at-100):min(len(out), at+100)], r)
+			t.Errorf("output contains a canary, or nothing was masked: %q: %s", out[max(0, at-100):min(len(out), at+100)], r)
 		}
 	}
 }

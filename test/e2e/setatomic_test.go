@@ -58,10 +58,10 @@ func TestAtomicFailedPrune(t *testing.T) {
 				says(t, "deleted     configmap/comes").
 				says(t, "it is being deleted")
 			if after := what(); after != before {
-				t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+				t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", after, before, r)
 			}
 			if out := kubectl(t, c, "get", "configmap", "comes", "-n", ns, "--ignore-not-found"); out != "" {
-				t.Errorf("what was created is still there: %s", out)
+				t.Errorf("the object that the run created still exists: %s", out)
 			}
 			kubectl(t, c, "patch", "configmap/hangs", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 			k8sconnect(t, c.KubeconfigPath, args...).ends(t, 0).says(t, "pruned      configmap/leaves")
@@ -83,6 +83,6 @@ func TestLockLostWhileWaiting(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 1).says(t, "the lock of the set was lost: somebody took it over")
 	if strings.Contains(r.stdout.String(), "timeout ") {
-		t.Errorf("it says that the time is over: %s", r)
+		t.Errorf("the lost lock is reported as a timeout: %s", r)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Two parallel runs of one set with different --history run one after the other. The later one's
 // limit applies to the history, and its rollback leads to the earlier one.
-func TestTwoHistoriesAtOnce(t *testing.T) {
+func TestConcurrentRunsWithDifferentHistoryLimits(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -30,17 +30,17 @@ func TestTwoHistoriesAtOnce(t *testing.T) {
 	last := strings.TrimPrefix(kept[len(kept)-1], "run-")
 	other := map[string]string{"5": "6", "6": "5"}[last]
 	if got := value(t, c, ns, "cm-0000"); got != last {
-		t.Errorf("the history ends with run-%s, and the value is %s", last, got)
+		t.Errorf("the last run in the history is run-%s, but the value is %s", last, got)
 	}
 	if want := map[string]int{"5": 3, "6": 2}[last]; len(kept) != want {
-		t.Errorf("kept are %s, want %d", kept, want)
+		t.Errorf("the history contains %s, want %d runs", kept, want)
 	}
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "web", "-n", ns, "--yes").ends(t, 0).says(t, "back to run run-"+other)
 }
 
 // A parent's name may be as long as the server allows, and its kind identifies the set, too: two
 // sets share neither a Lease nor a history.
-func TestSetsOfOneNameAndTwoKinds(t *testing.T) {
+func TestSetsWithSameNameAndDifferentKinds(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	const longest = 253
@@ -63,11 +63,11 @@ func TestSetsOfOneNameAndTwoKinds(t *testing.T) {
 	}
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", name, "-n", ns, "--yes").ends(t, 0)
 	if one, two := value(t, c, ns, "secret-0000"), value(t, c, ns, "configmap-0000"); one != "1" || two != "2" {
-		t.Errorf("the values are %s and %s", one, two)
+		t.Errorf("the values are %s and %s, want 1 and 2", one, two)
 	}
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", name, "-n", ns, "--yes").ends(t, 0)
 	if there := kubectl(t, c, "get", "configmaps", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); len(strings.Fields(there)) != 2 {
-		t.Errorf("of the other set there is %s", there)
+		t.Errorf("the other set contains %s, want 2 objects", there)
 	}
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "configmap/"+name, "-n", ns, "--yes").ends(t, 0).says(t, "back to run run-1")
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "configmap/"+name, "-n", ns, "--yes").ends(t, 0)
@@ -95,7 +95,7 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 	back("--to=theirs-1").ends(t, 2).says(t, "the history has no run theirs-1").offers(t, "ours-2", "ours-1")
 	back("--run-id=ours-1").ends(t, 0).says(t, "back to run ours-1")
 	if got := value(t, c, ns, "ours-0000"); got != "1" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 1", got)
 	}
 	// The rollback used the id of the run that it goes back to, so that id is now the last run.
 	back().ends(t, 0).says(t, "back to run ours-2")
@@ -105,7 +105,7 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 
 // If a namespace terminates during a rollback, the run ends with an error that names what it could
 // not write. With --atomic, the rest is restored. Nothing hangs.
-func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
+func TestNamespaceDeletedDuringRollback(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for _, atomic := range []bool{false, true} {

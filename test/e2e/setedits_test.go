@@ -63,7 +63,7 @@ func (s *story) editSome(t *testing.T, objects []*unstructured.Unstructured) map
 		}
 	}
 	if len(edited) == 0 && slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return !kinds[u.GetKind()] }) {
-		t.Error("the server takes no change of any object")
+		t.Error("the server accepts no change of any object")
 	}
 	return edited
 }

@@ -9,7 +9,7 @@ import (
 
 // If a user deletes the parent during a run, the run reports it. The next run recreates the parent,
 // and prunes the same objects.
-func TestParentDeletedUnderARun(t *testing.T) {
+func TestParentDeletedDuringRun(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	said := "secret/shop -n NS: was deleted during this run"
@@ -34,7 +34,7 @@ func TestParentDeletedUnderARun(t *testing.T) {
 
 // Sets with the same name in two namespaces are independent, even if the objects of one are in the
 // other's namespace.
-func TestTwoSetsOfOneName(t *testing.T) {
+func TestTwoSetsWithSameName(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	one, two := namespace(t, c), namespace(t, c)
@@ -56,7 +56,7 @@ func TestTwoSetsOfOneName(t *testing.T) {
 	kubectl(t, c, "get", "configmap/guest", "-n", two)
 	k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).says(t, "1 created")
 	if there := uids(t, c, two); len(there) != 0 {
-		t.Errorf("of the deleted set there are %v", there)
+		t.Errorf("objects of the deleted set exist: %v", there)
 	}
 	kubectl(t, c, "get", "configmap/guest", "-n", two)
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0).says(t, "configmap/guest -n "+two)
@@ -76,7 +76,7 @@ func TestRollbackOverADamagedRun(t *testing.T) {
 	runs := strings.Fields(kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "-o", "name",
 		"--sort-by={.metadata.annotations.k8sconnect\\.io/started}"))
 	if len(runs) != 3 {
-		t.Fatalf("the history is %v", runs)
+		t.Fatalf("the history contains %v, want 3 runs", runs)
 	}
 	damage := func(i int) {
 		kubectl(t, c, "patch", runs[i], "-n", ns, "--type=merge", "-p", `{"data":{"objects":"H4sIAAAA"}}`)
@@ -87,13 +87,13 @@ func TestRollbackOverADamagedRun(t *testing.T) {
 	damage(1)
 	back().ends(t, 2).says(t, "cannot roll back to run run-2: its manifests cannot be read").offers(t, "run-3", "run-1")
 	if got := value(t, c, ns, "cm-0000"); got != "3" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 3", got)
 	}
 	damage(2)
 	k8sconnect(t, c.KubeconfigPath, "sets", "shop", "-n", ns).ends(t, 0)
 	back("--to=run-1").ends(t, 0).says(t, "2 configured")
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
-		t.Errorf("the value is %s", got)
+		t.Errorf("the value is %s, want 1", got)
 	}
 	apply("4")
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
@@ -121,7 +121,7 @@ func TestNamespaceTerminatesDuringAPrune(t *testing.T) {
 	t.Cleanup(p.Heal)
 	r := k8sconnect(t, kubeconfig, apply(configMaps(3, 1, "1"))...).ends(t, 0).says(t, "2 pruned")
 	if promised := kubectl(t, c, "get", "secret", "shop", "-n", home, "-o", "jsonpath={.metadata.annotations}"); strings.Contains(promised, other) || strings.Contains(promised, "Service") {
-		t.Errorf("the parent promises %s: %s", promised, r)
+		t.Errorf("the annotations of the parent are %s, want neither the namespace nor Service: %s", promised, r)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestRightsLostDuringAPrune(t *testing.T) {
 		says(t, "the lock of the set was not released")
 	p.Heal()
 	if promised := kubectl(t, c, "get", "secret", "shop", "-n", ns, "-o", "jsonpath={.metadata.annotations}"); !strings.Contains(promised, "ServiceAccount") {
-		t.Errorf("the parent promises %s: %s", promised, r)
+		t.Errorf("the annotations of the parent are %s, want ServiceAccount among the kinds: %s", promised, r)
 	}
 	freed(t, c, ns)
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, "pruned      serviceaccount/left")

@@ -8,7 +8,7 @@ import (
 // Deleting a namespace or a definition deletes its contents. An object that another set or a
 // release claims is never pruned, so its container is not, either, whatever --prune-allow says: not
 // by a prune, and not with the set.
-func TestWhatHoldsOthersStays(t *testing.T) {
+func TestNamespaceAndDefinitionInUseAreKept(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	home, inner := namespace(t, c), namespace(t, c)
@@ -37,7 +37,7 @@ spec:
 	allow := []string{"--prune-allow=Namespace", "--prune-allow=CustomResourceDefinition"}
 	diff := append([]string{"diff", "-n", home, "-f", file(t, rest), "--apply-set=shop", "--prune"}, allow...)
 	if r := k8sconnect(t, c.KubeconfigPath, diff...).ends(t, 1); strings.Contains(r.stdout.String(), "delete  namespace/") || strings.Contains(r.stdout.String(), "delete  customresourcedefinition") {
-		t.Errorf("diff says that they go: %s", r)
+		t.Errorf("diff lists the namespace or the definition to delete: %s", r)
 	}
 	prune := applySet(home, file(t, rest), allow...)
 	k8sconnect(t, c.KubeconfigPath, prune...).ends(t, 0).

@@ -78,7 +78,7 @@ func TestRollbackKilledAtEachRequest(t *testing.T) {
 		live := values(t, c, ns)
 		for i := range n {
 			if name := fmt.Sprintf("cm-%04d", i); live[name] != "1" {
-				t.Errorf("%s is %q", name, live[name])
+				t.Errorf("%s is %q, want 1", name, live[name])
 			}
 		}
 		if len(live) != n {
@@ -106,7 +106,7 @@ func TestRollbackKilledAtEachRequest(t *testing.T) {
 			// The killed run is not a target for a rollback.
 			k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "shop", "-n", ns, "--yes").ends(t, 0)
 			if live := values(t, c, ns); len(live) != n+1 || live["cm-0001"] != "2" {
-				t.Errorf("back before the rollback, there is %v", live)
+				t.Errorf("after the second rollback, the objects are %v, want those before the first one", live)
 			}
 		})
 	}

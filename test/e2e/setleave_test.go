@@ -13,7 +13,7 @@ import (
 // A deletion is for the version that was checked: a member stays if others remove it from the set,
 // protect it, or claim it after the decision and before the request. The parent still covers the
 // remaining members.
-func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
+func TestMemberChangedBeforeItsDeletion(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -23,11 +23,11 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 		// left: it is no longer a member.
 		left bool
 	}{
-		"no member":    {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set during this run", true},
-		"another set":  {[]string{"label", "--overwrite", "applyset.kubernetes.io/part-of=applyset-other-v1"}, "it left the set during this run", true},
-		"kept":         {[]string{"annotate", "k8sconnect.io/prune=disabled"}, "its annotation k8sconnect.io/prune: disabled keeps it", false},
-		"claimed":      {[]string{"label", "argocd.argoproj.io/instance=other"}, "it belongs to Argo CD Application other", false},
-		"just changed": {[]string{"annotate", "example.com/anything=else"}, "", false},
+		"no longer a member": {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set during this run", true},
+		"another set":        {[]string{"label", "--overwrite", "applyset.kubernetes.io/part-of=applyset-other-v1"}, "it left the set during this run", true},
+		"kept":               {[]string{"annotate", "k8sconnect.io/prune=disabled"}, "its annotation k8sconnect.io/prune: disabled keeps it", false},
+		"claimed":            {[]string{"label", "argocd.argoproj.io/instance=other"}, "it belongs to Argo CD Application other", false},
+		"just changed":       {[]string{"annotate", "example.com/anything=else"}, "", false},
 	} {
 		for _, verb := range []string{"prune", "delete"} {
 			t.Run(name+"/"+verb, func(t *testing.T) {
@@ -52,13 +52,13 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 				r := k8sconnect(t, kubeconfig, args...).ends(t, status)
 				if change.says == "" {
 					if there := uids(t, c, ns)["cm-0001"]; there != "" {
-						t.Errorf("it is still there: %s", r)
+						t.Errorf("the changed member still exists: %s", r)
 					}
 					return
 				}
 				r.says(t, change.says)
 				if there := uids(t, c, ns)["cm-0001"]; there != uid {
-					t.Errorf("its UID was %s, and is %q: %s", uid, there, r)
+					t.Errorf("the UID of the member changed from %s to %q: %s", uid, there, r)
 				}
 				parent := strings.TrimSpace(kubectl(t, c, "get", "secret", "shop", "-n", ns, "--ignore-not-found", "-o", "name"))
 				if gone := verb == "delete" && change.left; (parent == "") != gone {
@@ -90,7 +90,7 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).
 		says(t, "kept        configmap/inside").says(t, "it contains configmap/inside -n "+other+", which stays")
 	if phase := kubectl(t, c, "get", "namespace", other, "-o", "jsonpath={.status.phase}"); phase != "Active" {
-		t.Errorf("the namespace is %s", phase)
+		t.Errorf("the namespace is %s, want Active", phase)
 	}
 	p.Heal()
 	// The parent still lists its namespace, so it is deleted once it may be.
@@ -100,7 +100,7 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 
 // A parent stays if others have extended its annotations at the last moment: they are needed to
 // find those members.
-func TestParentThatGrowsInTheLastMoment(t *testing.T) {
+func TestParentExtendedBeforeItsDeletion(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)

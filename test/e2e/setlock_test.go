@@ -71,7 +71,7 @@ func TestTwoRunsOfASet(t *testing.T) {
 	second.ends(t, 0).says(t, fmt.Sprintf("%d configured", n))
 	for name, value := range values(t, c, ns) {
 		if value != "two" {
-			t.Errorf("%s is %s", name, value)
+			t.Errorf("%s is %s, want two", name, value)
 		}
 	}
 	if holder := kubectl(t, c, "get", "lease", lease(t, c, ns), "-n", ns, "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
@@ -93,16 +93,16 @@ func TestRunThatLosesItsLock(t *testing.T) {
 	r.ends(t, 1).says(t, "the lock of the set was lost: somebody took it over").says(t, "skipped")
 	there := len(uids(t, c, ns))
 	if there == 0 || there == 60 {
-		t.Errorf("%d of 60 are there", there)
+		t.Errorf("%d of 60 objects exist, want some but not all", there)
 	}
 	if got := kubectl(t, c, "get", "lease", lease(t, c, ns), "-n", ns, "-o", "jsonpath={.spec.holderIdentity}"); got != "somebody" {
-		t.Errorf("another run's lock is %q", got)
+		t.Errorf("the holder of the lock is %q, want somebody", got)
 	}
 }
 
 // Without a set, there is no lock and no extra request. With a set, the lock costs three requests,
 // and Events two.
-func TestWhatALockCosts(t *testing.T) {
+func TestLockRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(5, 1, "1"))
@@ -119,13 +119,13 @@ func TestWhatALockCosts(t *testing.T) {
 	k8sconnect(t, kubeconfig, applySet(ns, set, "--run-id=job-1")...).ends(t, 0)
 	gets, created, patched := p.Count("GET", leases), p.Count("POST", leases), p.Count("PATCH", leases)
 	if gets != 1 || created != 1 || patched < 1 || p.Count("POST", events) != 2 {
-		t.Errorf("Lease: %d reads, %d created, %d changed; %d Events", gets, created, patched, p.Count("POST", events))
+		t.Errorf("Lease: %d reads, %d creates, %d patches; %d Events; want 1, 1, at least 1; 2", gets, created, patched, p.Count("POST", events))
 	}
 	told := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=involvedObject.kind=Secret,involvedObject.name=shop",
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 	for _, want := range []string{"RunStarted: apply, run job-1, by ", ": 5 objects\n", "RunSucceeded: apply, run job-1, by "} {
 		if !strings.Contains(told, want) {
-			t.Errorf("no Event says %q: %s", want, told)
+			t.Errorf("no Event contains %q: %s", want, told)
 		}
 	}
 }
@@ -184,10 +184,10 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 				t.Errorf("%d objects, want %d", len(now), len(want))
 			}
 			if got := kubectl(t, c, "get", "serviceaccounts,services", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); strings.TrimSpace(got) != "service/new" {
-				t.Errorf("of the other kinds there are %q", got)
+				t.Errorf("objects of the other kinds are %q, want service/new", got)
 			}
 			if got := promise(t, ns); got != promised {
-				t.Errorf("the parent says %s, want %s", got, promised)
+				t.Errorf("the annotations of the parent are %s, want %s", got, promised)
 			}
 		})
 	}
@@ -228,6 +228,6 @@ func TestRightsOfALock(t *testing.T) {
 	})
 	r := k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0)
 	if said := r.stdout.String() + r.stderr.String(); strings.Contains(said, "forbidden") || strings.Contains(said, "event") {
-		t.Errorf("it complains: %s", r)
+		t.Errorf("output mentions a missing right or Events: %s", r)
 	}
 }

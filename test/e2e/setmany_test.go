@@ -69,7 +69,7 @@ func TestSetInManyNamespaces(t *testing.T) {
 	}
 	for _, waits := range []string{"GET in one members", "GET in one watch"} { // until all are gone
 		if counts[waits] > spaces {
-			t.Errorf("%d times %s", counts[waits], waits)
+			t.Errorf("%d requests %s, want at most one for each namespace", counts[waits], waits)
 		}
 		delete(counts, waits)
 	}
@@ -81,6 +81,6 @@ func TestSetInManyNamespaces(t *testing.T) {
 		left += len(uids(t, c, ns))
 	}
 	if left != len(namespaces)*each-gone {
-		t.Errorf("%d are left", left)
+		t.Errorf("%d objects are left, want all but the removed ones", left)
 	}
 }

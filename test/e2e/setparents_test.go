@@ -58,7 +58,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 		}
 		r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
 		if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
-			t.Errorf("it complains: %s", r)
+			t.Errorf("output contains a complaint: %s", r)
 		}
 		if args[0] == "apply" {
 			if open := kubectl(t, c, "get", "setshop", "main", "-n", ns, "-o", "jsonpath={.spec.open}"); open != "true" {
@@ -112,7 +112,7 @@ func TestSetInTwoNamespaces(t *testing.T) {
 	run("apply", "--apply-set=shop", "--prune", "-f", file(t, configMaps(2, 1, "1")+there(2))).ends(t, 0).
 		says(t, "pruned      configmap/cm-0002 -n "+home).says(t, "pruned      configmap/there-0002 -n "+other)
 	if kubectlCommand(t, c, "auth", "can-i", "list", "configmaps", "-A", "--as="+user).Run() == nil {
-		t.Error("it may list everywhere: the test proves nothing")
+		t.Error("the account may list everywhere: the test proves nothing")
 	}
 	run("sets", "shop").ends(t, 0).says(t, "there-0001")
 	run("sets", "delete", "shop", "--yes").ends(t, 0).says(t, "deleted      configmap/there-0000 -n "+other)
@@ -182,14 +182,14 @@ func TestRollbackOfSecrets(t *testing.T) {
 		return kubectl(t, c, "get", "secret", name, "-n", ns, "-o", `go-template={{.data.password | base64decode}}`)
 	}
 	if got := password(home, "here"); got != "here-one" {
-		t.Errorf("the password here is %s: %s", got, r)
+		t.Errorf("the password here is %s, want here-one: %s", got, r)
 	}
 	if got := password(other, "there"); got != "there-two" {
-		t.Errorf("the password there is %s: %s", got, r)
+		t.Errorf("the password there is %s, want there-two: %s", got, r)
 	}
 	for _, secret := range []string{"here-one", "here-two", "there-one", "there-two"} {
 		if strings.Contains(r.stdout.String()+r.stderr.String(), secret) {
-			t.Errorf("it shows a password: %s", r)
+			t.Errorf("output contains a password: %s", r)
 		}
 	}
 	kubectl(t, c, "delete", "secret", "there", "-n", other)

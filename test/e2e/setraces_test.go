@@ -21,7 +21,7 @@ func TestSetDeletedAfterItGrew(t *testing.T) {
 	})
 	r := k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
 	if left := kubectl(t, c, "get", "serviceaccount", "later", "-n", ns, "--ignore-not-found", "-o", "name"); left != "" {
-		t.Errorf("%s is left, and of no set that anybody knows: %s", strings.TrimSpace(left), r)
+		t.Errorf("%s is left, but its set was deleted: %s", strings.TrimSpace(left), r)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestNamespaceOfASetIsGone(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, apply(rest)...).ends(t, 0).says(t, "2 unchanged")
 	if left := kubectl(t, c, "get", "secret", "shop", "-n", home, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/additional-namespaces}`); left != "" {
-		t.Errorf("%s is still promised", left)
+		t.Errorf("the parent still lists the namespace %s", left)
 	}
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0)
 }

@@ -39,20 +39,20 @@ func TestRoleForSets(t *testing.T) {
 	c.OwnOnly(t)
 	role, ok := rolesToCopy(t)["k8sconnect-sets"]
 	if !ok {
-		t.Fatal("the page has no role for sets")
+		t.Fatal("docs/rbac.md has no role for sets")
 	}
 	const user = "setter"
 	kubeconfig, err := c.KubeconfigFor(user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("all of them", func(t *testing.T) {
+	t.Run("all rights", func(t *testing.T) {
 		ns := namespace(t, c)
 		bind(t, c, role, ns, user)
 		for _, args := range setRuns(t, "shop") {
 			r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
 			if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
-				t.Errorf("it complains: %s", r)
+				t.Errorf("output contains a complaint: %s", r)
 			}
 			if args[0] == "apply" && kubectl(t, c, "get", "events", "-n", ns, "-o", "name") == "" {
 				t.Errorf("no Event: %s", r)
@@ -79,11 +79,11 @@ func TestRoleForSets(t *testing.T) {
 						continue
 					}
 					if !names(said, right, rule.Resources[0]) {
-						t.Errorf("it does not say that it may not %s %s: %s", right, rule.Resources[0], r)
+						t.Errorf("output does not name the missing right to %s %s: %s", right, rule.Resources[0], r)
 					}
 					return
 				}
-				t.Error("everything works, and nothing is said")
+				t.Error("all runs succeed without the right, and none reports it")
 			})
 		}
 	}

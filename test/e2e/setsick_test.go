@@ -12,7 +12,7 @@ import (
 
 // With a server that is slow, overloaded, restarted and drops responses, a set is applied, pruned,
 // rolled back and deleted as on a healthy one, and nothing is done twice.
-func TestSetOnASickServer(t *testing.T) {
+func TestSetOnUnreliableServer(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -55,7 +55,7 @@ func TestSetOnASickServer(t *testing.T) {
 	live := values(t, c, ns)
 	for name, uid := range uids(t, c, ns) {
 		if live[name] != "1" {
-			t.Errorf("%s is %q", name, live[name])
+			t.Errorf("%s is %q, want 1", name, live[name])
 		}
 		if name > "cm-0002" && made[name] != uid {
 			t.Errorf("%s was created twice", name)
@@ -70,6 +70,6 @@ func TestSetOnASickServer(t *testing.T) {
 		t.Errorf("left:\n%s", left)
 	}
 	if sent.Load() < 50 {
-		t.Errorf("only %d requests: the test proves little", sent.Load())
+		t.Errorf("only %d requests, want at least 50", sent.Load())
 	}
 }

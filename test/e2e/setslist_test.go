@@ -24,7 +24,7 @@ func TestSetsWithoutRights(t *testing.T) {
 		r := list(args...).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "sets whose parent is a ConfigMap: configmaps is forbidden").
 			says(t, "hint: list the sets in a namespace that you may read: kubectl k8sconnect sets -n NAMESPACE")
 		if out := r.stdout.String(); out != "" {
-			t.Errorf("nothing could be listed, and it prints %q", out)
+			t.Errorf("stdout is %q, want nothing, because no set could be listed", out)
 		}
 	}
 	list("-n", ns).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "hint: listing sets needs list on secrets and configmaps: see docs/rbac.md")
@@ -39,7 +39,7 @@ func TestSetsWithoutRights(t *testing.T) {
 		says(t, "members of secret/shop -n "+ns+": configmaps is forbidden").
 		says(t, "hint: the members of a set are found by listing its kinds, which needs list in namespace "+ns+": see docs/rbac.md")
 	if strings.Contains(r.stderr.String(), "is gone for good") {
-		t.Errorf("the namespace is there: %s", r)
+		t.Errorf("the existing namespace is reported as gone: %s", r)
 	}
 	list("shop", "-n", ns).says(t, `cannot get resource "secrets"`)
 }

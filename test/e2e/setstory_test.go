@@ -150,12 +150,12 @@ func (s *story) checkAsked(t *testing.T) {
 	t.Helper()
 	for sent := range s.asks {
 		if s.asked[sent] == "" {
-			t.Errorf("unchanged, and yet the server was asked about %s", sent)
+			t.Errorf("unexpected request for an unchanged object: %s", sent)
 		}
 	}
 	for known, reason := range s.asked {
 		if _, still := s.asks[known]; !still {
-			t.Errorf("%s costs no request any more: take it from the table (%s)", known, reason)
+			t.Errorf("%s costs no request now: remove it from the table (%s)", known, reason)
 		}
 	}
 	if len(s.asks) > 0 {
@@ -182,7 +182,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 	custom := customKinds(objects)
 	for _, uri := range s.audit.reads(t, first) {
 		if strings.HasPrefix(uri.Path, "/openapi/") && len(custom) == 0 {
-			t.Errorf("every kind is built in, and yet %s was asked", uri)
+			t.Errorf("every kind is built in, but the run requested %s", uri)
 		}
 	}
 	groups, resources := map[string]bool{}, map[string]bool{}
@@ -197,7 +197,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 		}
 		what := uri.Path + " " + uri.Query().Get("fieldSelector")
 		if asked[what]++; asked[what] > 1 {
-			t.Errorf("unchanged, and yet %s was read %d times", what, asked[what])
+			t.Errorf("%s was read %d times, want once", what, asked[what])
 		}
 		version := strings.TrimPrefix(strings.TrimPrefix(uri.Path, "/apis/"), "/api/")
 		switch {
@@ -205,7 +205,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 			beyond = append(beyond, uri.Path)
 		case slices.ContainsFunc(slices.Collect(maps.Keys(resources)), func(v string) bool { return strings.HasPrefix(version, v+"/") }):
 		default:
-			t.Errorf("unchanged, and yet %s was asked", uri)
+			t.Errorf("unexpected request for unchanged objects: %s", uri)
 		}
 	}
 	if len(asked) > len(objects)+len(beyond) {
@@ -287,7 +287,7 @@ func (s *story) delete(t *testing.T, folder string) {
 	}
 	for name, reason := range s.stays {
 		if !left[name] && slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind()+"/"+u.GetName() == name }) {
-			t.Errorf("%s is gone: take it from the table (%s)", name, reason)
+			t.Errorf("%s is gone: remove it from the table (%s)", name, reason)
 		}
 	}
 	s.faults[deleted] = append(s.faults[deleted], faults...)

@@ -28,7 +28,7 @@ func TestSilentServer(t *testing.T) {
 
 // If one request hangs on a healthy server, that is reported repeatedly, with the request's time
 // limit (edge case 91).
-func TestAWordWhileARequestHangs(t *testing.T) {
+func TestHangingRequestIsReported(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -64,7 +64,7 @@ metadata:
 		return cause.Code == stuck.OwnerInOtherNamespace
 	})
 	if cause.BlockedBy.Namespace != elsewhere || cause.BlockedBy.Name != "dependent" {
-		t.Errorf("held by %s", cause.BlockedBy)
+		t.Errorf("blocked by %s, want the dependent", cause.BlockedBy)
 	}
 	verbSays(t, c, stuck.OwnerInOtherNamespace, "configmap/owner", "-n", ns)
 	follow(t, c, cause)
@@ -95,7 +95,7 @@ stringData: {password: hunter2hunter2}
 		t.Error("the dependents to release are not reported")
 	}
 	if strings.Contains(fmt.Sprint(causes), "hunter2") {
-		t.Error("the value of a secret")
+		t.Error("the causes contain the value of a Secret")
 	}
 	verbSays(t, c, stuck.WebhookUnreachable, "configmap/owner", "-n", ns)
 	follow(t, c, cause)
@@ -155,7 +155,7 @@ func TestStuckUpdateFails(t *testing.T) {
 	r := k8sconnect(t, kubeconfig, "stuck", "configmap/one", "-n", ns).ends(t, 1)
 	r.says(t, stuck.UpdateFails).says(t, "etcdserver: no space").says(t, "kubectl get --raw '/readyz?verbose'")
 	if strings.Index(r.stdout.String(), stuck.UpdateFails) > strings.Index(r.stdout.String(), stuck.FinalizerControllerGone) {
-		t.Errorf("it is not the first cause: %s", r)
+		t.Errorf("UpdateFails is not the first cause: %s", r)
 	}
 	follow(t, c, event.Cause{Next: "kubectl get --raw '/readyz?verbose'"})
 	letGoOf(t, c, "configmap/one", "-n", ns)

@@ -65,7 +65,7 @@ func TestStuckNotPermitted(t *testing.T) {
 	causes := stuck.Diagnose(facts)
 	first(t, causes, stuck.FinalizerUnknown)
 	if last := causes[len(causes)-1]; last.Code != stuck.NotPermitted || len(last.Evidence) == 0 {
-		t.Errorf("what could not be read is not reported: %+v", last)
+		t.Errorf("the missing right is not reported: %+v", last)
 	}
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }
@@ -150,7 +150,7 @@ webhooks:
 	}
 	roots, _, requests := survey()
 	if root := roots[0]; root.Total != 200 || root.Cause.Code != stuck.WebhookUnreachable || root.Cause.BlockedBy.Name != ns {
-		t.Errorf("first root %s %s with %d", root.Cause.Code, root.Cause.BlockedBy, root.Total)
+		t.Errorf("first root is %s %s with %d objects, want the webhook with 200", root.Cause.Code, root.Cause.BlockedBy, root.Total)
 	}
 	if requests > 200 {
 		t.Errorf("%d requests", requests)
@@ -188,7 +188,7 @@ spec: {finalizers: [kubernetes, example.com/tenant]}
 	follow(t, c, cause)
 	left := kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.metadata.finalizers[*]} {.metadata.labels.team}")
 	if left != "example.com/other shop" {
-		t.Errorf("what is left of it: %q", left)
+		t.Errorf("finalizers and label are %q, want example.com/other and shop", left)
 	}
 	kubectl(t, c, "patch", "namespace/"+ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	gone(t, c, "namespace/"+ns)

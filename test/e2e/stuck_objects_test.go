@@ -36,7 +36,7 @@ stringData: {password: hunter2hunter2}
 		t.Errorf("the dependent is not reported")
 	}
 	if strings.Contains(fmt.Sprint(causes), "hunter2") {
-		t.Error("the value of a secret")
+		t.Error("the causes contain the value of a Secret")
 	}
 	follow(t, c, cause)
 	gone(t, c, "configmap/owner", "-n", ns)
@@ -65,7 +65,7 @@ spec:
 	dying(t, c, "pvc/data", "-n", ns)
 	cause := first(t, why(t, c, "v1", "PersistentVolumeClaim", ns, "data"), stuck.ClaimInUse)
 	if cause.BlockedBy.Name != "user" {
-		t.Errorf("blocked by %s", cause.BlockedBy)
+		t.Errorf("blocked by %s, want the pod", cause.BlockedBy)
 	}
 	follow(t, c, cause)
 	gone(t, c, "pvc/data", "-n", ns)

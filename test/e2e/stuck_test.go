@@ -82,7 +82,7 @@ func verbSays(t *testing.T, c *harness.Cluster, code string, args ...string) {
 		t.Fatalf("%v: %s", err, r)
 	}
 	if len(result.Objects) == 0 || len(result.Objects[0].Causes) == 0 || result.Objects[0].Causes[0].Code != code {
-		t.Errorf("the verb does not say %s: %s", code, r)
+		t.Errorf("the verb does not report %s first: %s", code, r)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestStuckControllerGone(t *testing.T) {
 }
 
 // Edge case 60: the controller is scaled to zero.
-func TestStuckControllerAtZero(t *testing.T) {
+func TestStuckControllerScaledToZero(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	group := ns + ".example.com"

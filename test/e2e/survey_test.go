@@ -60,7 +60,7 @@ func TestSurveyIsTheSumOfOwners(t *testing.T) {
 				t.Errorf("%d objects in the survey, %d in the namespace; not read: %v", before.Objects, objects, before.Unread)
 			}
 			if len(before.Unexpected) == 0 || len(before.Leaving) == 0 {
-				t.Error("nothing is unexpected, or nothing leaves: the test proves nothing of it")
+				t.Error("no Unexpected or no Leaving entries in the survey: the test does not cover them")
 			}
 			return
 		}

@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// TestTypesAreThosePublished compares the built-in types of Kubernetes' kinds with the API server's
+// TestTypesMatchPublishedSchemas compares the built-in types of Kubernetes' kinds with the API server's
 // published schemas: the type of each value, and how its parts can be owned.
-func TestTypesAreThosePublished(t *testing.T) {
+func TestTypesMatchPublishedSchemas(t *testing.T) {
 	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	config, err := c.RESTConfig()
@@ -37,7 +37,7 @@ func TestTypesAreThosePublished(t *testing.T) {
 		}
 	})
 	if judge.types < 400 {
-		t.Errorf("%d types were compared", judge.types)
+		t.Errorf("compared %d types, want at least 400", judge.types)
 	}
 }
 
@@ -140,7 +140,7 @@ func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema,
 	t.Helper()
 	is := doc.use(s)
 	if own == nil {
-		t.Logf("%s: of the server's version only", path) // its schema will be requested
+		t.Logf("%s: only in the server's version", path) // its schema will be requested
 		return
 	}
 	if diff := cmp.Diff([]string(is.Type), own.Kinds()); diff != "" {
@@ -157,7 +157,7 @@ func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema,
 		t.Errorf("%s: it is a %q, published as %q", path, own.Name(), is.name)
 	}
 	if own.Default() != nil {
-		t.Errorf("%s: the Go types have no defaults", path)
+		t.Errorf("%s: has a default, unlike the Go types", path)
 	}
 	if name := own.Name(); name != "" {
 		if j.seen[name] {
@@ -189,6 +189,6 @@ func (j *judge) compareBelow(t *testing.T, doc document, path string, is use, ow
 	case items != nil && items.Schema != nil:
 		j.compare(t, doc, path+"[]", items.Schema, own.Items())
 	case own.Items() != nil:
-		t.Errorf("%s: it has items, and is not published as that", path)
+		t.Errorf("%s: has items, but none in the published schema", path)
 	}
 }

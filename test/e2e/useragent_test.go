@@ -53,7 +53,7 @@ func TestUserAgent(t *testing.T) {
 				}
 				seen++
 				if !agent.MatchString(e.UserAgent) {
-					t.Errorf("%s: %s %s by %q", verb, e.Verb, e.RequestURI, e.UserAgent)
+					t.Errorf("%s: %s %s has the User-Agent %q", verb, e.Verb, e.RequestURI, e.UserAgent)
 				}
 			}
 			return seen > 0

@@ -150,14 +150,14 @@ spec:
 
 // After the first apply, values that the server drops or completes cause neither a write nor a dry
 // run.
-func TestWhatVanishesIsWrittenOnce(t *testing.T) {
+func TestDroppedValuesAreWrittenOnce(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	set := file(t, strings.ReplaceAll(spelt, "NS", ns))
 	const contradiction = `.spec.template.spec.serviceAccount is "ledger-reader", but the server sets it to "default"`
 	if r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0); strings.Count(r.stderr.String(), contradiction) != 1 {
-		t.Errorf("not once: %s", r)
+		t.Errorf("the contradiction is not reported exactly once: %s", r)
 	}
 	from := len(p.Requests())
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "-v", "1").ends(t, 0).says(t, "9 unchanged")
@@ -212,7 +212,7 @@ func spelling(r *rand.Rand, text, of string) string {
 
 // For all spellings of null, zero and default: if an object is reported as unchanged, the server
 // would not change it, after the same manifest and after another one.
-func TestSpellingsOfNothing(t *testing.T) {
+func TestSpellingsOfEmptyValues(t *testing.T) {
 	c := shared.Cluster(t)
 	s, err := newServer(t.Context(), c)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestWaitStaleCondition(t *testing.T) {
 }
 
 // Edge case 48: a custom resource without a status is not ready if its kind has one.
-func TestWaitSilentResource(t *testing.T) {
+func TestWaitResourceWithoutStatus(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	name := waitedObject(t, c, newWidgets(t, c, ns), ns, "a")

@@ -141,7 +141,7 @@ func watchesOf(p *proxy.HTTP, resource string) int {
 }
 
 // Edge case 46: and, or, and failures, all on one version of the object.
-func TestWaitForSeveral(t *testing.T) {
+func TestWaitForSeveralConditions(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	group := newWidgets(t, c, ns)
@@ -272,7 +272,7 @@ func TestWaitWithoutGeneration(t *testing.T) {
 }
 
 // Edge case 53: the timeout is for all objects together, and 0 checks once.
-func TestWaitTime(t *testing.T) {
+func TestWaitTimeout(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -283,7 +283,7 @@ func TestWaitTime(t *testing.T) {
 		t.Errorf("%v", got.Summary)
 	}
 	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("took %s: half a second for each object", took)
+		t.Errorf("took %s, want at most 25 s for all objects", took)
 	}
 	k8sconnect(t, kubeconfig, "wait", "cm/cm-0001", "-n", ns, "--timeout=0", "--for=jsonpath={.data.value}=1").ends(t, 0)
 	k8sconnect(t, kubeconfig, "wait", "cm/cm-0001", "-n", ns, "--timeout=0", "--for=jsonpath={.data.value}=2").ends(t, 1)
@@ -350,6 +350,6 @@ func TestWaitRequests(t *testing.T) {
 		}
 	}
 	if lists != 1 || watchesOf(p, "configmaps") > 1 {
-		t.Errorf("%d lists, %d watches", lists, watchesOf(p, "configmaps"))
+		t.Errorf("%d lists, %d watches, want one list and at most one watch", lists, watchesOf(p, "configmaps"))
 	}
 }

@@ -69,7 +69,7 @@ func checkJob(t *testing.T, dist string) {
 		t.Errorf("%s", out)
 	}
 	if got := kubectl("get", "configmap", "web", "-n", "shop", "-o", "jsonpath={.data.a}"); got != "b" {
-		t.Errorf("the ConfigMap has %q", got)
+		t.Errorf("the ConfigMap has %q, want b", got)
 	}
 	// The discovery cache is in a folder that the image's user can write to.
 	if _, err := os.Stat(filepath.Join(fs, "home/nonroot/.kube/cache")); err != nil {

@@ -70,13 +70,13 @@ func openLayout(t *testing.T, dir string) layout {
 	}
 	for path := range walk(t, filepath.Join(dir, "blobs", "sha256")) {
 		if got := sum([]byte(read(t, path))); got != filepath.Base(path) {
-			t.Errorf("%s is %s", path, got)
+			t.Errorf("the digest of %s is %s", path, got)
 		}
 	}
 	var top, index indexFile
 	parse(t, read(t, filepath.Join(dir, "index.json")), &top)
 	if len(top.Manifests) != 1 {
-		t.Fatalf("%s: %d entries; crane and skopeo would ask which", dir, len(top.Manifests))
+		t.Fatalf("%s: %d entries, want 1, because crane and skopeo would need a choice", dir, len(top.Manifests))
 	}
 	if ref := top.Manifests[0].Annotations["org.opencontainers.image.ref.name"]; ref != version {
 		t.Errorf("%s: the tag is %q, want %q", dir, ref, version)
@@ -158,7 +158,7 @@ func untar(t *testing.T, path, dir string) {
 		case tar.TypeReg:
 			err = write(target, archive)
 		default:
-			t.Fatalf("%s: %q is neither file nor folder", path, header.Name)
+			t.Fatalf("%s: %q is neither a file nor a folder", path, header.Name)
 		}
 		if err == nil {
 			err = os.Chmod(target, header.FileInfo().Mode().Perm())

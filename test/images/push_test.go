@@ -136,6 +136,6 @@ func TestChartPackage(t *testing.T) {
 		}
 	}
 	if names, err := os.ReadDir(filepath.Dir(packages[0])); err != nil || len(names) != 1 {
-		t.Errorf("beside the package: %v, %v", names, err)
+		t.Errorf("folder of the package contains %v, %v, want only the package", names, err)
 	}
 }

@@ -40,7 +40,7 @@ func read(t *testing.T, file string) *unstructured.Unstructured {
 
 // The functions take and return values: many goroutines call them with the same arguments, get the
 // same results, and the arguments do not change. Run it with -race to find writes of equal values.
-func TestArgumentsStay(t *testing.T) {
+func TestArgumentsDoNotChange(t *testing.T) {
 	live, manifest := read(t, "live.yaml"), read(t, "web.yaml")
 	var pod *unstructured.Unstructured
 	reader := &diagnosetest.Memory{}
@@ -114,11 +114,11 @@ func TestArgumentsStay(t *testing.T) {
 			all.Wait()
 			for _, answer := range answers {
 				if !reflect.DeepEqual(answer, answers[0]) {
-					t.Errorf("two answers to one question:\n%v\n%v", answers[0], answer)
+					t.Errorf("different results for the same arguments:\n%v\n%v", answers[0], answer)
 				}
 			}
 			if !reflect.DeepEqual(arguments, before) {
-				t.Error("it changed its arguments")
+				t.Error("the arguments were changed")
 			}
 		})
 	}

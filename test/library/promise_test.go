@@ -42,7 +42,7 @@ func table(t *testing.T) map[string]promised {
 		rows[m[1]] = promised{strings.Split(m[3], ", "), links}
 	}
 	if len(rows) != 8 {
-		t.Fatalf("%d rows were found: %v", len(rows), slices.Sorted(maps.Keys(rows)))
+		t.Fatalf("found %d rows, want 8: %v", len(rows), slices.Sorted(maps.Keys(rows)))
 	}
 	return rows
 }
@@ -108,13 +108,13 @@ func TestDependencies(t *testing.T) {
 			}
 			delete(linked, ours)
 			if got := slices.Sorted(maps.Keys(imported)); !slices.Equal(got, want.imports) {
-				t.Errorf("it imports %s; docs/library.md says %s", strings.Join(got, ", "), strings.Join(want.imports, ", "))
+				t.Errorf("imports are %s; docs/library.md lists %s", strings.Join(got, ", "), strings.Join(want.imports, ", "))
 			}
 			if len(linked) != want.links {
-				t.Errorf("it links %d modules; docs/library.md says %d: %v", len(linked), want.links, slices.Sorted(maps.Keys(linked)))
+				t.Errorf("%d modules are linked; docs/library.md lists %d: %v", len(linked), want.links, slices.Sorted(maps.Keys(linked)))
 			}
 			if _, links := found["net/http"]; links != (name != "fieldpath") {
-				t.Errorf("it links net/http: %v", links)
+				t.Errorf("net/http is linked: %v", links)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestDependencies(t *testing.T) {
 
 // No code of ours behind a public package has side effects: no files, environment, programs or
 // network. Constants of HTTP are allowed.
-func TestReachesNothing(t *testing.T) {
+func TestNoSideEffects(t *testing.T) {
 	outside := []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall", "plugin", "log"}
 	call := regexp.MustCompile(`\bhttp\.(\w+)`)
 	for name := range table(t) {
@@ -156,7 +156,7 @@ func TestReachesNothing(t *testing.T) {
 				}
 			}
 			if checked == 0 {
-				t.Error("no package of ours was found")
+				t.Error("none of our packages was found")
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func mentions(t *testing.T, dir string) map[string]bool {
 }
 
 // Arguments are readable at the call, which bools are not.
-func TestNoNakedBools(t *testing.T) {
+func TestNoBoolParameters(t *testing.T) {
 	public := []string{"predict/noop", "predict/adopt", "predict/yield", "diagnose/clientgo"}
 	for _, name := range slices.AppendSeq(public, maps.Keys(table(t))) {
 		files, err := filepath.Glob(filepath.Join("..", "..", "pkg", name, "*.go"))
@@ -122,7 +122,7 @@ func TestNoNakedBools(t *testing.T) {
 
 // A user of the library answers three questions in 25 lines: who owns this field, would this apply
 // conflict, and is this ready, or why not.
-func TestThreeQuestions(t *testing.T) {
+func TestExampleIsShort(t *testing.T) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, filepath.Join("..", "..", "pkg", "diagnose", "clientgo", "example_test.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -133,7 +133,7 @@ func TestThreeQuestions(t *testing.T) {
 			body := f.Body.List
 			lines := files.Position(body[len(body)-1].End()).Line - files.Position(f.Body.Lbrace).Line
 			if lines > 25 {
-				t.Errorf("the Example has %d lines", lines)
+				t.Errorf("the Example has %d lines, want at most 25", lines)
 			}
 			return
 		}

@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 			},
 			[]string{"example.com Widget v1beta1 1.20 1.23 1.26 example.com/v1/Widget"},
 		},
-		"no group, no API": {map[string]string{"example/v1beta1/types.go": "package v1beta1\n"}, nil},
+		"package without a group": {map[string]string{"example/v1beta1/types.go": "package v1beta1\n"}, nil},
 	} {
 		got, err := read(source(t, "1.30", tt.files).dir)
 		if diff := cmp.Diff(tt.want, rows(got)); diff != "" || err != nil {
@@ -88,7 +88,7 @@ func TestUnite(t *testing.T) {
 		want []string
 		err  string
 	}{
-		"the newer one counts, in any order": {
+		"newer release wins in any order": {
 			[]module{widget("1.31", "24", "33"), widget("1.30", "23", "26")},
 			[]string{"example.com Widget v1beta1 1.20 1.24 1.33 -"},
 			"",
@@ -118,12 +118,12 @@ func TestUnite(t *testing.T) {
 
 func TestOverlay(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want, err string }{
-		"the core group":  {"- Endpoints v1 1.0 1.33 - discovery.k8s.io/v1/EndpointSlice # KEP-4974\n", "- Endpoints v1 1.0 1.33 - discovery.k8s.io/v1/EndpointSlice", ""},
-		"no source":       {"- Endpoints v1 1.0 1.33 - -\n", "", "a source"},
-		"too few cells":   {"- Endpoints v1 1.0 # why\n", "", "seven cells"},
-		"no release":      {"- Endpoints v1 soon - - - # why\n", "", "soon"},
-		"no replacement":  {"- Endpoints v1 1.0 1.33 - EndpointSlice # why\n", "", "group/version/Kind"},
-		"a comment alone": {"# nothing\n\n", "", ""},
+		"the core group":      {"- Endpoints v1 1.0 1.33 - discovery.k8s.io/v1/EndpointSlice # KEP-4974\n", "- Endpoints v1 1.0 1.33 - discovery.k8s.io/v1/EndpointSlice", ""},
+		"no source":           {"- Endpoints v1 1.0 1.33 - -\n", "", "a source"},
+		"too few cells":       {"- Endpoints v1 1.0 # why\n", "", "seven cells"},
+		"invalid release":     {"- Endpoints v1 soon - - - # why\n", "", "soon"},
+		"invalid replacement": {"- Endpoints v1 1.0 1.33 - EndpointSlice # why\n", "", "group/version/Kind"},
+		"only a comment":      {"# nothing\n\n", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "overlay.txt")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
@@ -150,11 +150,11 @@ func TestDecode(t *testing.T) {
 		return `{"Path":"k8s.io/api","Version":"v0.37.2","Sum":"` + sum + `","Dir":"/d","Info":"` + info + `"}`
 	}
 	for name, tt := range map[string]struct{ out, err string }{
-		"pinned":            {answer("h1:right"), ""},
-		"another checksum":  {answer("h1:wrong"), "is h1:wrong, pinned is"},
-		"no answer":         {"", "k8s.io/api: EOF"},
-		"not there":         {`{"Path":"k8s.io/api","Version":"v0.37.2","Error":"404"}`, "404"},
-		"an invalid answer": {"<html>", "invalid character"},
+		"pinned":           {answer("h1:right"), ""},
+		"another checksum": {answer("h1:wrong"), "is h1:wrong, pinned is"},
+		"no output":        {"", "k8s.io/api: EOF"},
+		"missing module":   {`{"Path":"k8s.io/api","Version":"v0.37.2","Error":"404"}`, "404"},
+		"invalid output":   {"<html>", "invalid character"},
 	} {
 		got, err := decode([]byte(tt.out), []pin{pinned})
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {

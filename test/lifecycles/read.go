@@ -82,7 +82,7 @@ func set(lc *deprecation.Lifecycle, method string, values []string) error {
 	}
 	to := map[string]*deprecation.Release{"Introduced": &lc.Introduced, "Deprecated": &lc.Deprecated, "Removed": &lc.Removed}[method]
 	if to == nil {
-		return fmt.Errorf("not known, with the values %q", values)
+		return fmt.Errorf("unknown method with the values %q", values)
 	}
 	release, err := deprecation.ParseRelease(strings.Join(values, "."))
 	*to = release

@@ -32,7 +32,7 @@ func TestAddress(t *testing.T) {
 	defer func() { _ = connection.Close() }()
 	late, err := net.Listen("tcp4", address)
 	if err != nil {
-		t.Fatal("a connection from the same port stands in the way: ", err)
+		t.Fatal("a connection from the same port blocks the listener: ", err)
 	}
 	defer func() { _ = late.Close() }()
 

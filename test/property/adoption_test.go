@@ -53,7 +53,7 @@ func TestAdoptionKilled(t *testing.T) {
 		for n := range clean.requests {
 			s := h.Copy()
 			if did, err := adopting(t, &dying{Server: s, after: n}, h, p); err == nil {
-				t.Fatalf("killed after %d of %d requests, it says %s", n, clean.requests, did.Action)
+				t.Fatalf("killed after %d of %d requests, but the run ended with %s", n, clean.requests, did.Action)
 			}
 			kills++
 			killed := fmt.Sprintf("killed after %d of %d requests", n, clean.requests)
@@ -64,16 +64,16 @@ func TestAdoptionKilled(t *testing.T) {
 				continue
 			}
 			if a, b := toldBy(want), toldBy(got); a != b {
-				t.Errorf("%s, the next run says\n%s\nand not\n%s", killed, b, a)
+				t.Errorf("%s, the next run reports\n%s\nwant\n%s", killed, b, a)
 			}
 			if !sameContent(at(t, clean.Server, h), at(t, s, h)) || !sameOwners(at(t, clean.Server, h), at(t, s, h)) {
-				t.Errorf("%s, the object is\n%v\nand not\n%v", killed, at(t, s, h).Object, at(t, clean.Server, h).Object)
+				t.Errorf("%s, the object is\n%v\nwant\n%v", killed, at(t, s, h).Object, at(t, clean.Server, h).Object)
 			}
 		}
 	})
 	t.Logf("%d kills, %d adoptions that change values, %d histories without an adoption", kills, told, refused)
 	if cases >= 300 && (kills < cases/2 || told < cases/10) {
-		t.Error("that is too little of something to prove anything")
+		t.Error("too few kills or adoptions: the test proves nothing")
 	}
 }
 
@@ -97,7 +97,7 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 			told := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
 			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), told) {
 				is, _ := p.Get(after.Object)
-				t.Errorf("%s of %s was %v and is %v; the run says\n%s", p, e.Owner, v, is, toldBy(got))
+				t.Errorf("%s of %s changed from %v to %v without a report; the run reports\n%s", p, e.Owner, v, is, toldBy(got))
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predict
 		case len(c.Path) == 1: // An empty spec has nothing left but defaults.
 		case fieldpath.Touches(ours, c.Path): // It was ours to begin with.
 		case !told(c):
-			t.Errorf("%s, a run that adopts from %v changes %s and says\n%s", when, p.AdoptFrom, c.Path, toldBy(got))
+			t.Errorf("%s, a run that adopts from %v changes %s without a report; it reports\n%s", when, p.AdoptFrom, c.Path, toldBy(got))
 		}
 	}
 }

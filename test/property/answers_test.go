@@ -72,7 +72,7 @@ func TestOfferedAnswers(t *testing.T) {
 			refused++
 			return
 		case asked > len(first.Conflicts):
-			t.Errorf("%d questions about %d conflicts", asked, len(first.Conflicts))
+			t.Errorf("%d questions about %d conflicts, want at most one each", asked, len(first.Conflicts))
 		}
 		answered++
 		for _, flag := range d.Flags(object.Ref.Resource) {
@@ -85,12 +85,12 @@ func TestOfferedAnswers(t *testing.T) {
 		}
 		again := h.Copy()
 		if by, _ := applied(t, again, h.manifest, p); by.Action != did.Action || !sameContent(getFrom(t, server, h.manifest), getFrom(t, again, h.manifest)) {
-			t.Errorf("the answers made it %s, and the flags %v make it %s", did.Action, d.Flags(object.Ref.Resource), by.Action)
+			t.Errorf("the result is %s with the answers, but with the flags %v it is %s", did.Action, d.Flags(object.Ref.Resource), by.Action)
 		}
 	})
 	t.Logf("%d conflicts, %d answered, %d refused", conflicts, answered, refused)
 	if cases >= 300 && answered < cases/20 {
-		t.Error("that is too little to prove anything")
+		t.Error("too few answers: the test proves nothing")
 	}
 }
 
@@ -132,13 +132,13 @@ func TestAgree(t *testing.T) {
 	})
 	t.Logf("%d conflicts, %d settled", conflicts, agreed)
 	if cases >= 300 && agreed < cases/20 {
-		t.Error("that is too little to prove anything")
+		t.Error("too few settled conflicts: the test proves nothing")
 	}
 }
 
 // give's report is right about the receiver's next apply: its conflicts or, if there are none, the
 // values that it overwrites and the fields that it removes.
-func TestGiveForetells(t *testing.T) {
+func TestGivePredictsNextApply(t *testing.T) {
 	var foretold, contested, overwrote, removed int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		before := at(t, h.Server, h)
@@ -183,7 +183,7 @@ func TestGiveForetells(t *testing.T) {
 		got, want := pathsOfConflicts(met), pathsOfConflicts(given.Next.After)
 		for _, path := range got {
 			if !slices.Contains(want, path) {
-				t.Errorf("meets a conflict over %s, which was not foretold", path)
+				t.Errorf("the apply has a conflict over %s that was not predicted", path)
 			}
 		}
 		for _, c := range given.Next.After { // the server makes the sender the owner of defaults that it sets again
@@ -192,7 +192,7 @@ func TestGiveForetells(t *testing.T) {
 				continue // keeps owners of an emptied map that becomes another type
 			}
 			if !slices.Contains(got, c.Path.String()) && slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return holds(t, was, o, c.Path) }) {
-				t.Errorf("a conflict over %s with %v was foretold, and not met", c.Path, c.Owners)
+				t.Errorf("the apply has no conflict over %s with %v, but one was predicted", c.Path, c.Owners)
 			}
 		}
 		if len(met) > 0 {
@@ -205,19 +205,19 @@ func TestGiveForetells(t *testing.T) {
 		for _, c := range given.Next.Overwrites {
 			overwrote++
 			if sameAt(c.Path, was, after) {
-				t.Errorf("%s was to be overwritten", c.Path)
+				t.Errorf("%s was predicted to be overwritten, but was not", c.Path)
 			}
 		}
 		for _, p := range given.Next.Removes {
 			removed++
 			if v, there := p.Get(after.Object); there && !hollow(v) && holds(t, after, managedfields.Owner{Manager: us, Operation: managedfields.Apply, APIVersion: after.GetAPIVersion()}, p) {
-				t.Errorf("%s was to be removed", p) // a default is set again, without an owner
+				t.Errorf("%s was predicted to be removed, but was not", p) // a default is set again, without an owner
 			}
 		}
 	})
-	t.Logf("%d foretold, %d with conflicts, %d values overwritten, %d fields removed", foretold, contested, overwrote, removed)
+	t.Logf("%d predictions, %d with conflicts, %d values overwritten, %d fields removed", foretold, contested, overwrote, removed)
 	if cases >= 300 && (foretold < cases/10 || removed < cases/50) {
-		t.Error("that is too little of something to prove anything")
+		t.Error("too few predictions or removals: the test proves nothing")
 	}
 }
 

@@ -106,7 +106,7 @@ func verdictOfApply(a event.Applied, err error) string {
 
 // A write of a status or an annotation between any two requests changes the result of neither diff
 // nor apply.
-func TestVerdictBesideAWriter(t *testing.T) {
+func TestVerdictWithConcurrentWriter(t *testing.T) {
 	p := predict.Predictor{Manager: us}
 	differing := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -154,6 +154,6 @@ func TestVerdictBesideAWriter(t *testing.T) {
 		})
 	})
 	if cases >= 300 && differing < cases/5 {
-		t.Errorf("%d of %d verdicts are too few to prove anything", differing, cases)
+		t.Errorf("%d of %d verdicts differ: too few, the test proves nothing", differing, cases)
 	}
 }

@@ -88,7 +88,7 @@ func TestPrintedChoices(t *testing.T) {
 			}
 		}()
 		if len(said.yield) != len(did.Conflicts) {
-			t.Errorf("%d ways to leave %d conflicts", len(said.yield), len(did.Conflicts))
+			t.Errorf("%d choices to yield, want %d, one for each conflict", len(said.yield), len(did.Conflicts))
 		}
 		j := judge{history: h, before: before, did: did}
 		takes := slices.DeleteFunc(slices.Clone(said.take), func(v string) bool { return v == "all" })
@@ -119,7 +119,7 @@ func TestPrintedChoices(t *testing.T) {
 	})
 	t.Logf("%d conflicts, %d runs settled, %d refused", conflicts, settled, refused)
 	if cases >= 300 && conflicts < cases/20 {
-		t.Error("that is too little to prove anything")
+		t.Error("too few conflicts: the test proves nothing")
 	}
 }
 
@@ -149,18 +149,18 @@ func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, le
 	}
 	for _, c := range left {
 		if !sameAt(c.Path, j.before, after) {
-			t.Errorf("%s: %s was left, and is another value", name, c.Path)
+			t.Errorf("%s: %s was left to its owners, but its value changed", name, c.Path)
 		}
 		for _, owner := range c.Owners {
 			if !holds(t, after, owner, c.Path) {
-				t.Errorf("%s: %s was left, and %s no longer owns it", name, c.Path, owner)
+				t.Errorf("%s: %s was left to its owners, but %s no longer owns it", name, c.Path, owner)
 			}
 		}
 	}
 	for _, c := range taken {
 		for _, owner := range c.Owners {
 			if holds(t, after, owner, c.Path) {
-				t.Errorf("%s: %s was taken, and %s still owns it", name, c.Path, owner)
+				t.Errorf("%s: %s was taken, but %s still owns it", name, c.Path, owner)
 			}
 		}
 	}

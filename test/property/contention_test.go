@@ -240,7 +240,7 @@ func settled(t *testing.T) *Server {
 
 // A controller that writes the status every few milliseconds for two seconds, as while Pods start,
 // fails no verb, although each conditional write meets a newer version meanwhile.
-func TestBurstOfStatuses(t *testing.T) {
+func TestBurstOfStatusWrites(t *testing.T) {
 	paces := []time.Duration{latency, 3 * latency, latency / 5}
 	paces = paces[:circle.Of(1, 3, 3)]
 	for name, prepare := range guarded() {
@@ -261,9 +261,9 @@ func TestBurstOfStatuses(t *testing.T) {
 }
 
 // Against a writer that never pauses, the verb gives up, reports that, and writes nothing.
-func TestEndlessStatuses(t *testing.T) {
+func TestEndlessStatusWrites(t *testing.T) {
 	if testing.Short() {
-		t.Skip("thousands of writes")
+		t.Skip("makes thousands of writes")
 	}
 	const patient = 3 * time.Minute
 	for name, prepare := range guarded() {
@@ -281,13 +281,13 @@ func TestEndlessStatuses(t *testing.T) {
 				stop()
 				_, is := errors.AsType[*retry.LostError](err)
 				if took := time.Since(began); !is || took > patient {
-					t.Fatalf("after %s: %v", took, err)
+					t.Fatalf("after %s: %v, want a LostError in time", took, err)
 				}
 				for _, was := range before {
 					if !slices.ContainsFunc(contended(t, s).GetManagedFields(), func(is metav1.ManagedFieldsEntry) bool {
 						return is.Manager == was.Manager && is.Operation == was.Operation && is.FieldsV1.String() == was.FieldsV1.String()
 					}) {
-						t.Errorf("%s no longer owns what it did", was.Manager)
+						t.Errorf("the fields of %s have changed", was.Manager)
 					}
 				}
 			})

@@ -50,7 +50,7 @@ func TestServer(t *testing.T) {
 
 // A write does not depend on the time of an earlier one: entries are ordered by time, which is not
 // a change.
-func TestNothingIsWrittenForTimeAlone(t *testing.T) {
+func TestTimeAloneCausesNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newServer()
 		if err != nil {
@@ -72,7 +72,7 @@ func TestNothingIsWrittenForTimeAlone(t *testing.T) {
 		version := apply("b", "{mapb: [{k: a}]}")
 		time.Sleep(2 * time.Second)
 		if again := apply("a", ours); again != version {
-			t.Errorf("version %s after %s", again, version)
+			t.Errorf("version is %s, want the former version %s", again, version)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestGive(t *testing.T) {
 	})
 	t.Logf("%d given, %d applied by the receiver, %d outlived the giver, %d released", given, applied, survived, released)
 	if cases >= 300 && (given < cases/3 || applied < cases/20 || survived < cases/20 || released < cases/20) {
-		t.Error("that is too little of something to prove anything")
+		t.Error("too few cases of some kind: the test proves nothing")
 	}
 }
 
@@ -130,7 +130,7 @@ func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructur
 		if !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool {
 			return g.Path.HasPrefix(p) || g.Shared && p.HasPrefix(g.Path[:len(g.Path)-1])
 		}) {
-			t.Errorf("%s was not meant", g.Path)
+			t.Errorf("%s was given, but not requested", g.Path)
 		}
 		if !g.Shared {
 			add(gone, nameOfOwner(g.From), g.Path)
@@ -148,7 +148,7 @@ func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructur
 		}
 		want := or(was[name]).Difference(or(gone[name])).Union(or(come[name])).Difference(or(sender))
 		if got := or(is[name]).Difference(or(sender)); !got.Equals(want) {
-			t.Errorf("%s owns\n%s\nand not\n%s", name, got, want)
+			t.Errorf("%s owns\n%s\nwant\n%s", name, got, want)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver ma
 			v, _ := g.Path.Get(after.Object)
 			is, _ := g.Path.Get(now.Object)
 			if !g.Inner && !hollow(v) {
-				t.Errorf("%s was %v, and is %v once %s applies nothing", g.Path, v, is, giver)
+				t.Errorf("%s changed from %v to %v when %s applied nothing", g.Path, v, is, giver)
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w tra
 	s := h.Copy()
 	now, err := s.Apply(t.Context(), object.Kind{}, next, object.Write{Manager: w.To})
 	if len(causes(err)) > 0 {
-		t.Errorf("%s applies what it received, and is refused: %v", w.To, err)
+		t.Errorf("%s applied what it received, but was refused: %v", w.To, err)
 	}
 	if err != nil {
 		return false
@@ -244,7 +244,7 @@ func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out tr
 		_, err := h.Copy().Apply(t.Context(), object.Kind{}, next, object.Write{Manager: "newcomer"})
 		for _, contested := range causes(err) {
 			if contested == g.Path.Unquoted() {
-				t.Errorf("%s was released, and a newcomer is refused: %v", g.Path, err)
+				t.Errorf("%s was released, but a newcomer is refused: %v", g.Path, err)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Fields that are no longer in the manifest are found from our entry before and after: fields that
 // are gone from the object are reported as removed, shared fields as released, and no others. Diff
 // reports the same removals (edge case 33).
-func TestWhatLeft(t *testing.T) {
+func TestRemovedAndReleasedFieldsAreReported(t *testing.T) {
 	var removed, released int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}}
@@ -55,34 +55,34 @@ func TestWhatLeft(t *testing.T) {
 			case !stays:
 				removed++
 				if !told(did.Removed, p) {
-					t.Errorf("%s is gone, and apply says %s", p, toldBy(did))
+					t.Errorf("%s is gone, but apply reports %s", p, toldBy(did))
 				}
 				if differs == nil || !told(says.Changes, p) && !told(did.Taken, p) {
-					t.Errorf("%s goes, and diff says %v (%v)", p, says.Changes, differs)
+					t.Errorf("%s will be removed, but diff reports %v (%v)", p, says.Changes, differs)
 				}
 			case len(kept) > 0 && len(p) > 0 && !fieldpath.IsContainer(v):
 				released++
 				if !told(did.Released, p) {
-					t.Errorf("%s is kept by %v, and apply says %s", p, kept, toldBy(did))
+					t.Errorf("%s is kept by %v, but apply reports %s", p, kept, toldBy(did))
 				}
 			}
 		})
 		for _, c := range did.Removed {
 			if _, stays := c.Path.Get(after.Object); stays && c.Kind == managedfields.Removed {
-				t.Errorf("%s is reported as removed, and exists", c.Path)
+				t.Errorf("%s is reported as removed, but still exists", c.Path)
 			}
 		}
 		for _, c := range did.Released {
 			if len(managedfields.HoldersOf(others, c.Path)) == 0 {
-				t.Errorf("%s is reported as released, and no other manager keeps it", c.Path)
+				t.Errorf("%s is reported as released, but no other manager keeps it", c.Path)
 			}
 		}
 		if differs != nil && !errors.Is(differs, diff.ErrDiffers) {
-			t.Errorf("apply did it, and diff ends with %v", differs)
+			t.Errorf("apply succeeds, but diff returns %v", differs)
 		}
 	})
 	t.Logf("%d paths removed, %d released", removed, released)
 	if cases >= 300 && (removed < cases/10 || released < cases/100) {
-		t.Error("that is too little of something to prove anything")
+		t.Error("too few removed or released paths: the test proves nothing")
 	}
 }

@@ -67,7 +67,7 @@ func TestRepeatedKeys(t *testing.T) {
 			after := getFrom(t, taken, manifest)
 			for _, c := range did.Conflicts {
 				if same := countAt(before, c.Path[:2]) == countAt(after, c.Path[:2]); c.SameValue && !same {
-					t.Errorf("seed %d: %s is called the same value, and items go", seed, c.Path)
+					t.Errorf("seed %d: %s is reported as the same value, but items are removed", seed, c.Path)
 				}
 			}
 		}
@@ -87,15 +87,15 @@ func TestRepeatedKeys(t *testing.T) {
 			isBelow := func(c managedfields.Change) bool { return c.Path.HasPrefix(path) || path.HasPrefix(c.Path) }
 			isGone := func(c managedfields.Change) bool { return isBelow(c) && c.Kind != managedfields.Added }
 			if !slices.ContainsFunc(says.Changes, isGone) {
-				t.Errorf("seed %d: diff says nothing of an item of %s that goes\n%v\n%v", seed, path, before.Object["spec"], after.Object["spec"])
+				t.Errorf("seed %d: diff does not report the removed item of %s\n%v\n%v", seed, path, before.Object["spec"], after.Object["spec"])
 			}
 			told := slices.Concat(did.Removed, did.Taken)
 			if !slices.ContainsFunc(told, isGone) {
-				t.Errorf("seed %d: apply says nothing of an item of %s that goes: diff says %v\n%v\n%v", seed, path, says.Changes, before.Object["spec"], after.Object["spec"])
+				t.Errorf("seed %d: apply does not report the removed item of %s: diff reports %v\n%v\n%v", seed, path, says.Changes, before.Object["spec"], after.Object["spec"])
 			}
 			for _, c := range says.Changes {
 				if isBelow(c) && c.Kind == managedfields.Removed && !slices.ContainsFunc(told, func(d managedfields.Change) bool { return d.Path.Equal(c.Path) }) {
-					t.Errorf("seed %d: diff says that %s goes, apply does not: %v", seed, c.Path, told)
+					t.Errorf("seed %d: diff reports that %s is removed, but apply reports %v", seed, c.Path, told)
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func TestRepeatedKeys(t *testing.T) {
 	}
 	t.Logf("%d lists have fewer items, %d conflicts", fewer, conflicts)
 	if cases >= 300 && (uint64(fewer) < cases/20 || uint64(conflicts) < cases/20) {
-		t.Error("that is too little to prove anything")
+		t.Error("too few lists or conflicts: the test proves nothing")
 	}
 }
 

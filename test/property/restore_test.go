@@ -28,7 +28,7 @@ import (
 // After a rollback, every path that no other manager changed has its former value and owners, and
 // other managers' later writes stay. The run takes, adopts and adds at random; other managers may
 // write after it.
-func TestRestored(t *testing.T) {
+func TestRollbackRestoresValuesAndOwners(t *testing.T) {
 	var back, others, taken, whole, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}}
@@ -77,13 +77,13 @@ func TestRestored(t *testing.T) {
 		if sameContent(after, now) && sameOwners(after, now) {
 			whole++
 			if len(told.Left)+len(told.Unreturned) == 0 && !sameOwners(before, end) {
-				t.Errorf("no other manager wrote, and the owners are\n%v\nand not\n%v", owned(end), owned(before))
+				t.Errorf("no other manager wrote, but the owners are\n%v\nwant\n%v", owned(end), owned(before))
 			}
 		}
 	})
-	t.Logf("%d ways back of %d histories, %d after others wrote, %d of what was taken, %d undisturbed, %d refused", back, cases, others, taken, whole, refused)
+	t.Logf("%d rollbacks of %d histories, %d after others wrote, %d of taken fields, %d undisturbed, %d refused", back, cases, others, taken, whole, refused)
 	if cases >= 300 && (back < cases/4 || others < cases/10 || taken < cases/20 || whole < cases/10 || refused > back/10) {
-		t.Error("that is too little of something to prove anything")
+		t.Error("too few rollbacks of some kind, or too many refused: the test proves nothing")
 	}
 }
 
@@ -103,7 +103,7 @@ func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructu
 		},
 	}
 	if ran := engine.Run(t.Context(), notes); (ran != nil) != (err != nil || len(told.Unreturned) > 0) {
-		t.Errorf("it ends with %v, and said %v", ran, err)
+		t.Errorf("the rollback returned %v, but reported %v", ran, err)
 	}
 	end = h.get(t)
 	h.say("end", end.Object)
@@ -198,10 +198,10 @@ func (w judged) judge(t *testing.T) {
 			a, was := p.Get(w.before.object)
 			b, is := p.Get(w.end.object)
 			if a, b := w.before.owners[key], w.end.owners[key]; (was || is) && !slices.Equal(w.withoutUnreturned(t, p, a, b), b) {
-				t.Errorf("%s was held by %q, and is by %q", key, a, b)
+				t.Errorf("the owners of %s changed from %q to %q", key, a, b)
 			}
 			if !p.Same(w.before.object, w.end.object) && !hollow(a) && !fieldpath.IsContainer(a) {
-				t.Errorf("%s was %v, and is %v", key, a, b)
+				t.Errorf("the value of %s changed from %v to %v", key, a, b)
 			}
 			continue
 		}
@@ -210,11 +210,11 @@ func (w judged) judge(t *testing.T) {
 				continue
 			}
 			if !slices.Contains(w.end.owners[key], owner) {
-				t.Errorf("%s has taken %s since, and lost it", owner, key)
+				t.Errorf("%s has taken %s since, but no longer owns it", owner, key)
 			}
 			if v, _ := p.Get(w.now.object); !fieldpath.IsContainer(v) && !p.Same(w.now.object, w.end.object) {
 				b, _ := p.Get(w.end.object)
-				t.Errorf("%s made %s %v since, and it is %v", owner, key, v, b)
+				t.Errorf("%s set %s to %v since, but now it is %v", owner, key, v, b)
 			}
 		}
 	}
@@ -232,9 +232,9 @@ func (w judged) withoutUnreturned(t *testing.T, p fieldpath.Path, before, end []
 		case !said:
 			return false
 		case slices.Contains(end, owner):
-			t.Errorf("%s owns %s, and is reported not to", owner, p)
+			t.Errorf("%s owns %s, but is reported as not owning it", owner, p)
 		case w.before.versions[owner] == w.now.versions[owner]:
-			t.Errorf("%s is not given back to %s, which has not moved from %s", p, owner, w.before.versions[owner])
+			t.Errorf("%s was not returned to %s, which still writes version %s", p, owner, w.before.versions[owner])
 		}
 		return true
 	})

@@ -63,7 +63,7 @@ func TestAdoptionLosesNothing(t *testing.T) {
 	})
 	t.Logf("%d rewritten", rewritten)
 	if cases >= 300 && rewritten < cases/10 {
-		t.Error("that is too little to prove anything")
+		t.Error("too few rewrites: the test proves nothing")
 	}
 }
 
@@ -96,7 +96,7 @@ func TestSecondApply(t *testing.T) {
 			again++
 		}
 		if !sameOwners(before, after) || did.Sharing != nil {
-			t.Errorf("the second apply rewrites who owns what: %v\n%v\n%v", did.Sharing, owned(before), owned(after))
+			t.Errorf("the second apply changes owners: %v\n%v\n%v", did.Sharing, owned(before), owned(after))
 		}
 		if !reflect.DeepEqual(filled(before.Object["spec"]), filled(after.Object["spec"])) {
 			t.Errorf("the second apply changes\n%v\nto\n%v", before.Object["spec"], after.Object["spec"])
@@ -104,7 +104,7 @@ func TestSecondApply(t *testing.T) {
 	})
 	t.Logf("%d applies, %d wrote again", applies, again)
 	if cases >= 300 && applies < cases/2 || again > applies/50 {
-		t.Error("too few applies to prove anything, or too many that write again")
+		t.Error("too few applies, or too many that write again: the test proves nothing")
 	}
 }
 

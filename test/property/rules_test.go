@@ -94,10 +94,10 @@ func TestRuleByManager(t *testing.T) {
 		for _, path := range did.Yielded {
 			yields++
 			if !held[spelt(t, path)] {
-				t.Errorf("%s is yielded, and %s does not hold it", path, manager)
+				t.Errorf("%s is yielded, but %s does not own it", path, manager)
 			}
 			if !sameAt(path, before, h.get(t)) {
-				t.Errorf("%s is yielded, and has another value", path)
+				t.Errorf("%s is yielded, but its value changed", path)
 			}
 		}
 		for _, c := range did.Taken {
@@ -106,13 +106,13 @@ func TestRuleByManager(t *testing.T) {
 				continue // a parent, or a removed value
 			}
 			if held[spelt(t, c.Path)] && !isNothing(value) {
-				t.Errorf("%s is taken, and %s owns it", c.Path, manager)
+				t.Errorf("%s is taken, but %s owns it", c.Path, manager)
 			}
 		}
 	})
 	t.Logf("%d applied, %d paths yielded, %d refused", applies, yields, refused)
 	if cases >= 300 && (applies < cases/2 || yields < cases/4) {
-		t.Errorf("%d applied and %d yielded are too few to prove anything", applies, yields)
+		t.Errorf("%d applied and %d yielded: too few, the test proves nothing", applies, yields)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Diff and apply report the same action, and the same paths and owners of conflicting, taken,
 // removed and released fields, except for the differences that docs/diff.md lists.
-func TestSameReport(t *testing.T) {
+func TestDiffAndApplyReportTheSame(t *testing.T) {
 	compare := 0
 	classes := map[string]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -39,7 +39,7 @@ func TestSameReport(t *testing.T) {
 				class = "adopted, " + class
 			}
 			if classes[class]++; slices.Contains(neverDiffers, class) {
-				t.Errorf("%s %v: diff says %s %v, apply %s", class, more, says.Action, says.Changes, did.Action)
+				t.Errorf("%s %v: diff reports %s %v, apply reports %s", class, more, says.Action, says.Changes, did.Action)
 			}
 		}
 		if want := spokenBy(says); want != did.Action {
@@ -76,7 +76,7 @@ func TestSameReport(t *testing.T) {
 	}
 	t.Logf("%d of %d compared: %v", compare, cases, classes)
 	if cases >= 300 && compare < cases/2 || different > max(2, cases/25) {
-		t.Error("too few were compared to prove anything, or too many differ")
+		t.Error("too few comparisons, or too many differences: the test proves nothing")
 	}
 }
 

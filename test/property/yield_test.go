@@ -51,10 +51,10 @@ func TestYield(t *testing.T) {
 	// The server fails on some valid manifests, such as an item that only an owner in another
 	// version keeps. That is an error, and writes nothing.
 	if refused > yielded/100 || lost > yielded/1000 {
-		t.Errorf("%d of %d are refused, %d are lost", refused, yielded+refused, lost)
+		t.Errorf("%d of %d are refused, %d are lost, want fewer", refused, yielded+refused, lost)
 	}
 	if yielded < cases {
-		t.Errorf("%d paths are too few to prove anything", yielded)
+		t.Errorf("%d paths: too few, the test proves nothing", yielded)
 	}
 }
 
@@ -78,7 +78,7 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 		t.Fatal(err)
 	}
 	if len(yielded) == 0 {
-		t.Errorf("%s is stated, and could not be yielded", p)
+		t.Errorf("%s is in the manifest, but could not be yielded", p)
 		return notYielded
 	}
 	answer, err := h.ask(t, body, true)
@@ -94,7 +94,7 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 			return lostByServer
 		}
 		is, _ := p.Get(answer.Object)
-		t.Errorf("%s was %v, and yielded it is %v\nsent %v", p, was, is, body.Object)
+		t.Errorf("%s was %v, but after yielding it is %v\nsent %v", p, was, is, body.Object)
 	}
 	return kept
 }
@@ -138,7 +138,7 @@ func TestYieldedIsKept(t *testing.T) {
 		after := h.get(t)
 		if err != nil {
 			if refused++; after.GetResourceVersion() != before.GetResourceVersion() {
-				t.Errorf("refused, and written: %v", did.Err)
+				t.Errorf("the apply was refused, but the object was written: %v", did.Err)
 			}
 			return
 		}
@@ -146,13 +146,13 @@ func TestYieldedIsKept(t *testing.T) {
 		for _, path := range did.Yielded {
 			if was, had := path.Get(before.Object); had && !sameAt(path, before, after) {
 				is, _ := path.Get(after.Object)
-				t.Errorf("%s was %v, and yielded it is %v", path, was, is)
+				t.Errorf("%s was %v, but after yielding it is %v", path, was, is)
 			}
 		}
 	})
 	t.Logf("%d applied, %d refused", kept, refused)
 	if cases >= 300 && kept < cases/2 {
-		t.Errorf("%d of %d are too few to prove anything", kept, cases)
+		t.Errorf("%d of %d were applied: too few, the test proves nothing", kept, cases)
 	}
 }
 
@@ -174,13 +174,13 @@ func TestYieldedEmptyList(t *testing.T) {
 	p := predict.Predictor{Manager: us, Yield: []predict.Choice{{Path: fieldpath.Pattern{fieldpath.FieldElement("spec"), fieldpath.FieldElement("list")}}}}
 	did, err := applied(t, server, thing(map[string]any{"list": []any{map[string]any{"name": "a"}}}), p)
 	if _, is := errors.AsType[*predict.YieldError](did.Err); err == nil || !is {
-		t.Errorf("ended with %v, %v", did.Err, err)
+		t.Errorf("apply returned %v, %v, want a YieldError", did.Err, err)
 	}
 }
 
 // A yielded path that is no longer in the manifest keeps its value, unless its list item is
 // removed. Diff predicts that, and the next apply writes nothing.
-func TestYieldedThatLeft(t *testing.T) {
+func TestYieldedPathRemovedFromManifest(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		entries, err := managedfields.Entries(h.live)
@@ -207,21 +207,21 @@ func TestYieldedThatLeft(t *testing.T) {
 		after := h.get(t)
 		if err != nil {
 			if refused++; after.GetResourceVersion() != before.GetResourceVersion() {
-				t.Errorf("refused, and written: %v", did.Err)
+				t.Errorf("the apply was refused, but the object was written: %v", did.Err)
 			}
 			return
 		}
 		kept++
 		if was, had := path.Get(before.Object); had && !sameAt(path, before, after) {
 			is, _ := path.Get(after.Object)
-			t.Errorf("%s was %v, and yielded it is %v", path, was, is)
+			t.Errorf("%s was %v, but after yielding it is %v", path, was, is)
 		}
 		if wrote := after.GetResourceVersion() != before.GetResourceVersion(); wrote != (differs != nil) {
-			t.Errorf("%s: it was written: %t, diff ended with %v", path, wrote, differs)
+			t.Errorf("%s: written is %t, but diff returned %v", path, wrote, differs)
 		}
 	})
 	t.Logf("%d applied, %d refused", kept, refused)
 	if cases >= 300 && kept < cases/4 {
-		t.Errorf("%d of %d are too few to prove anything", kept, cases)
+		t.Errorf("%d of %d were applied: too few, the test proves nothing", kept, cases)
 	}
 }

@@ -132,11 +132,11 @@ func checkEntries(root string, entries []entry, p Platform, stamp Stamp) error {
 		case !expected:
 			wrong = append(wrong, fmt.Errorf("%q is in the archive unexpectedly, or twice", e.Name))
 		case e.Mode != mode:
-			wrong = append(wrong, fmt.Errorf("%s has mode %s, not %s", e.Name, e.Mode, mode))
+			wrong = append(wrong, fmt.Errorf("%s has mode %s, want %s", e.Name, e.Mode, mode))
 		case e.uid != 0 || e.gid != 0 || e.names != "":
 			wrong = append(wrong, fmt.Errorf("%s has an owner: %d, %d, %q", e.Name, e.uid, e.gid, e.names))
 		case !e.time.Equal(stamp.At):
-			wrong = append(wrong, fmt.Errorf("%s has the time %s, not the commit's %s", e.Name, e.time, stamp.At))
+			wrong = append(wrong, fmt.Errorf("%s has the time %s, want the commit's %s", e.Name, e.time, stamp.At))
 		case e.Name == license:
 			wrong = append(wrong, sameFile(e.Data, filepath.Join(root, license)))
 		case e.Name == notices:
@@ -256,7 +256,7 @@ func (p krewPlatform) install(dist string) error {
 		return err
 	}
 	if sum := sha256Of(data); sum != p.SHA256 {
-		return fmt.Errorf("the archive's checksum is %s, not %s", sum, p.SHA256)
+		return fmt.Errorf("the archive's checksum is %s, want %s", sum, p.SHA256)
 	}
 	entries, err := unpack(p.URI, data)
 	if err != nil {

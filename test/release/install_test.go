@@ -48,10 +48,10 @@ func TestGoInstall(t *testing.T) {
 		return said.Client
 	}
 	if said := install("latest"); said["version"] != "v0.99.0" {
-		t.Errorf("latest says %v", said)
+		t.Errorf("version for latest is %v, want v0.99.0", said)
 	}
 	said := install(next)
 	if !strings.HasPrefix(said["version"], "v0.99.1-0.") || said["commit"] != next[:12] || said["date"] == "" {
-		t.Errorf("%s says %v", next, said)
+		t.Errorf("version for %s is %v", next, said)
 	}
 }

@@ -35,7 +35,7 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a flaw is found", func(t *testing.T) { flaws(t, one, here, stamp) })
+	t.Run("flawed archives are refused", func(t *testing.T) { flaws(t, one, here, stamp) })
 	if runtime.GOOS == "linux" {
 		t.Run("krew installs it", func(t *testing.T) { installed(t, filepath.Join(one, "dist"), here, stamp) })
 	}
@@ -118,7 +118,7 @@ func same(t *testing.T, one, other string) {
 	}
 	names := files(one)
 	if got := files(other); len(names) == 0 || !slices.Equal(names, got) {
-		t.Fatalf("%q, not %q", got, names)
+		t.Fatalf("files are %q, want %q", got, names)
 	}
 	for _, name := range names {
 		if err := sameFile(read(t, filepath.Join(one, name)), filepath.Join(other, name)); err != nil {
@@ -148,21 +148,21 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 	}
 	const licence, notice, plugin = 0, 1, 2 // sorted by name
 	for name, flaw := range map[string]func(e []entry) []entry{
-		"no licence":       func(e []entry) []entry { return e[1:] },
-		"another licence":  func(e []entry) []entry { e[licence].Data = []byte("MIT"); return e },
-		"absolute path":    func(e []entry) []entry { e[licence].Name = "/LICENSE"; return e },
-		"one file more":    func(e []entry) []entry { return append(e, entry{Name: "a", Mode: 0o644}) },
-		"a file twice":     func(e []entry) []entry { return append(e, e[licence]) },
-		"not executable":   func(e []entry) []entry { e[plugin].Mode = 0o644; return e },
-		"writable by all":  func(e []entry) []entry { e[licence].Mode = 0o666; return e },
-		"a link":           func(e []entry) []entry { e[licence].Mode |= fs.ModeSymlink; return e },
-		"time of build":    func(e []entry) []entry { e[plugin].time = e[plugin].time.Add(time.Hour); return e },
-		"a user":           func(e []entry) []entry { e[plugin].uid = 1000; return e },
-		"a user's name":    func(e []entry) []entry { e[plugin].names = "somebody"; return e },
-		"notices lack Go":  func(e []entry) []entry { e[notice].Data = []byte("  k8s.io/client-go v1"); return e },
-		"not a program":    func(e []entry) []entry { e[plugin].Data = []byte("#!/bin/sh\n"); return e },
-		"another platform": func(e []entry) []entry { e[plugin].Data[18] ^= 0xff; return e },
-		"a folder told":    func(e []entry) []entry { e[plugin].Data = append(e[plugin].Data, root...); return e },
+		"no licence":               func(e []entry) []entry { return e[1:] },
+		"another licence":          func(e []entry) []entry { e[licence].Data = []byte("MIT"); return e },
+		"absolute path":            func(e []entry) []entry { e[licence].Name = "/LICENSE"; return e },
+		"an extra file":            func(e []entry) []entry { return append(e, entry{Name: "a", Mode: 0o644}) },
+		"a duplicate file":         func(e []entry) []entry { return append(e, e[licence]) },
+		"not executable":           func(e []entry) []entry { e[plugin].Mode = 0o644; return e },
+		"writable by all":          func(e []entry) []entry { e[licence].Mode = 0o666; return e },
+		"a link":                   func(e []entry) []entry { e[licence].Mode |= fs.ModeSymlink; return e },
+		"time of build":            func(e []entry) []entry { e[plugin].time = e[plugin].time.Add(time.Hour); return e },
+		"a user":                   func(e []entry) []entry { e[plugin].uid = 1000; return e },
+		"a user's name":            func(e []entry) []entry { e[plugin].names = "somebody"; return e },
+		"notices lack Go":          func(e []entry) []entry { e[notice].Data = []byte("  k8s.io/client-go v1"); return e },
+		"not a program":            func(e []entry) []entry { e[plugin].Data = []byte("#!/bin/sh\n"); return e },
+		"another platform":         func(e []entry) []entry { e[plugin].Data[18] ^= 0xff; return e },
+		"path of the build folder": func(e []entry) []entry { e[plugin].Data = append(e[plugin].Data, root...); return e },
 		"another version": func(e []entry) []entry {
 			e[plugin].Data = bytes.ReplaceAll(e[plugin].Data, []byte(stamp.Version), bytes.Repeat([]byte("x"), len(stamp.Version)))
 			return e
@@ -176,7 +176,7 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 			changed := slices.Clone(entries)
 			changed[plugin].Data = bytes.Clone(entries[plugin].Data)
 			if err := checkEntries(root, flaw(changed), p, stamp); err == nil {
-				t.Error("it is not found")
+				t.Error("the flaw was not found")
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 			t.Fatal(err)
 		}
 		if err := checkSums(bad, stamp.Version); err == nil {
-			t.Error("it is not found")
+			t.Error("the changed file was not found")
 		}
 	})
 }
@@ -233,11 +233,11 @@ func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
 		}
 	}
 	if len(steps) != 1 {
-		t.Fatalf("not one step: %q", steps)
+		t.Fatalf("caveats have the steps %q, want one", steps)
 	}
 	run(t, krew, path, "sh", "-c", steps[0])
 	if out := run(t, krew, path, "kubectl", "__complete", "k8sconnect", "app"); !strings.Contains(out, "\napply\t") {
-		t.Errorf("completed to %q", out)
+		t.Errorf("completions are %q, want apply", out)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestStamp(t *testing.T) {
 
 	written := r.commit("krew-manifest.yaml", "sums")
 	if _, commit, _ := r.stamp(); commit != first {
-		t.Errorf("the commit of the manifest is %s, it stamps %s", written, commit)
+		t.Errorf("a commit of the manifest alone, %s, is stamped as %s", written, commit)
 	}
 	r.git("tag", "v0.1.0")
 	if version, commit, _ := r.stamp(); version != "v0.1.0" || commit != first {
@@ -99,11 +99,11 @@ func TestStamp(t *testing.T) {
 	}
 	r.write("krew-manifest.yaml", "other sums")
 	if version, _, _ := r.stamp(); version != "v0.1.0" {
-		t.Errorf("the manifest alone is changed: %q", version)
+		t.Errorf("with a change of only the manifest: %q", version)
 	}
 	r.write("b.go", "not added")
 	if version, _, _ := r.stamp(); version != "v0.1.0-dirty" {
-		t.Errorf("with a file that git does not know: %q", version)
+		t.Errorf("with an untracked file: %q", version)
 	}
 
 	third := r.commit("b.go", "1")
@@ -123,23 +123,23 @@ func TestStampRefuses(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "test/release/stamp.sh", "-X")
 		cmd.Dir, cmd.Env = r.dir, append(os.Environ(), "VERSION="+version)
 		if out, err := cmd.Output(); err == nil || len(out) > 0 {
-			t.Errorf("%q is taken: %s", version, out)
+			t.Errorf("%q was accepted: %s", version, out)
 		}
 	}
 	t.Setenv("VERSION", "1.2.3")
 	if _, err := ReadStamp(t.Context(), r.dir); err == nil || !strings.Contains(err.Error(), "MAJOR.MINOR.PATCH") {
-		t.Errorf("no reason is given: %v", err)
+		t.Errorf("the error does not state the format: %v", err)
 	}
 	for _, version := range []string{"v1.2.3", "v0.0.0", "v1.2.3-rc.1", "v1.2.3-5-gabcdef-dirty", "v1.2.3+build.5"} {
 		if got, _, _ := r.stamp("VERSION=" + version); got != version {
-			t.Errorf("%q is stamped for %q", got, version)
+			t.Errorf("the stamp is %q, want %q", got, version)
 		}
 	}
 }
 
 // A shallow clone lacks the number of commits, and the last commit that changed more than krew's
 // manifest.
-func TestShallow(t *testing.T) {
+func TestStampOfShallowClone(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
 	r.commit("a.go", "1")
@@ -159,7 +159,7 @@ func TestShallow(t *testing.T) {
 }
 
 // krew's manifest requires a version, and a tree that can be tagged.
-func TestReadyForTheManifest(t *testing.T) {
+func TestCheckReady(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
 	r.commit("a.go", "1")
@@ -169,11 +169,11 @@ func TestReadyForTheManifest(t *testing.T) {
 	}
 	r.write("krew-manifest.yaml", "written by the run before")
 	if err := ready("v1.2.3"); err != nil {
-		t.Errorf("once more: %v", err)
+		t.Errorf("with a changed manifest: %v", err)
 	}
 	for _, version := range []string{"v0.0.0-5-gabcdef", "v1.2.3-dirty", "", "v1.2.3+meta"} {
 		if err := ready(version); err == nil {
-			t.Errorf("%q is a version for a tag", version)
+			t.Errorf("%q was accepted as a version for a tag", version)
 		}
 	}
 	r.write("a.go", "changed")
@@ -195,6 +195,6 @@ func TestStampInForeignRepository(t *testing.T) {
 	}
 	inner.write("test/release/stamp.sh", string(script))
 	if version, commit, date := inner.stamp(); version+commit+date != "" {
-		t.Errorf("%q %q %q", version, commit, date)
+		t.Errorf("stamp is %q %q %q, want none", version, commit, date)
 	}
 }

@@ -64,7 +64,7 @@ func checkCommitted(root, dist string) error {
 func sameFile(data []byte, path string) error {
 	want, err := os.ReadFile(path)
 	if err == nil && !bytes.Equal(data, want) {
-		err = fmt.Errorf("not the same as %s", path)
+		err = fmt.Errorf("differs from %s", path)
 	}
 	return err
 }

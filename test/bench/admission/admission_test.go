@@ -78,7 +78,7 @@ func newLab(t *testing.T, webhook bool) *lab {
 		t.Cleanup(func() {
 			l.release.Close()
 			if t.Failed() {
-				t.Logf("the webhook said:\n%s", &said)
+				t.Logf("log of the webhook:\n%s", &said)
 			}
 		})
 	}
@@ -261,7 +261,7 @@ func TestCost(t *testing.T) {
 	const metric, webhook = "k8sconnect_admission_duration_seconds", `webhook="ownership"`
 	sum, n := labs[1].metric(t, metric+"_sum", webhook), labs[1].metric(t, metric+"_count", webhook)
 	if n == 0 {
-		t.Error("our webhook judged no change of owners")
+		t.Error("the webhook evaluated no change of owners, want some")
 	}
 	fmt.Printf("\nOur webhook took %.2f ms for each of %.0f changes of owners, by its own count.\n\n", sum/n*1e3, n)
 }
@@ -312,9 +312,9 @@ func measure(t *testing.T, labs []*lab, work string) {
 		}
 		switch warnings, records := after.warnings-before.warnings, after.records-before.records; {
 		case want > 0 && warnings < sent:
-			t.Errorf("%g of %g takeovers were warned of", warnings, sent)
+			t.Errorf("got warnings for %g of %g takeovers, want all", warnings, sent)
 		case want == 0 && (warnings != 0 || records != 0):
-			t.Errorf("%s: %g warnings and %g records of what was not taken", work, warnings, records)
+			t.Errorf("%s: got %g warnings and %g records for writes that take nothing, want none", work, warnings, records)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestTCPCarriesEveryByte(t *testing.T) {
 	}()
 	got := must[[]byte](t)(io.ReadAll(conn))
 	if !bytes.Equal(got, sent) {
-		t.Errorf("%d bytes came back of %d, or other ones", len(got), len(sent))
+		t.Errorf("got %d bytes back, want the %d bytes that were sent", len(got), len(sent))
 	}
 	if want := int64(len(sent)); p.Stats() != (Stats{Connections: 1, Sent: want, Received: want}) {
 		t.Errorf("stats are %+v", p.Stats())
@@ -190,7 +190,7 @@ func TestTCPResetsWhenTheServerIsGone(t *testing.T) {
 	}
 }
 
-func TestTCPIgnoresItsSchemeAndPath(t *testing.T) {
+func TestTCPIgnoresURLSchemeAndPath(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -27,7 +27,7 @@ func (s site) noConditionErrors(t *testing.T) {
 		}
 	}
 	if !evaluated {
-		t.Error("the API server says nothing of match conditions: its metrics have other names")
+		t.Error("no metrics of match conditions: the API server may have renamed them")
 	}
 }
 
@@ -59,11 +59,11 @@ func TestBudgetOfConditions(t *testing.T) {
 	before := l.count("work", name, "/ownership")
 	s.update(t, configMaps, "work", name, "another", "taken", "data", key)
 	if got := l.count("work", name, "/ownership") - before; got != 1 {
-		t.Errorf("a takeover: %d calls", got)
+		t.Errorf("a takeover caused %d calls, want 1", got)
 	}
 	s.update(t, configMaps, "work", name, "another", "again", "data", key)
 	if got := l.count("work", name, "/ownership") - before; got != 1 {
-		t.Errorf("and an update by the same owner: %d calls", got)
+		t.Errorf("a takeover and an update by its owner caused %d calls, want 1", got)
 	}
 	s.noConditionErrors(t)
 }

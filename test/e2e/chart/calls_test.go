@@ -261,7 +261,7 @@ func TestCalls(t *testing.T) {
 				}
 				for _, c := range l.all() {
 					if strings.HasSuffix(c.Kind.Kind, "Review") {
-						t.Errorf("%s is asked about", c.Kind.Kind)
+						t.Errorf("the webhook was called for %s", c.Kind.Kind)
 					}
 				}
 			},

@@ -22,7 +22,7 @@ func TestWritesPassWithoutTheWebhook(t *testing.T) {
 			_, bundle := certificateFor(t, "gone.gone-home.svc")
 			s.trust(t, "gone", bundle)
 		}},
-		{"nobody listens", func(t *testing.T) {
+		{"no listener", func(t *testing.T) {
 			s.trust(t, "gone", l.caBundle)
 			l.server.Close() // with its connections
 		}},

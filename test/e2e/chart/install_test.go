@@ -24,17 +24,17 @@ import (
 // A release's life cycle. Its pods are admitted to a namespace that enforces restricted, and run on
 // a kwok node. The webhook's changes to its own objects survive upgrade and rollback, and are gone
 // after uninstall.
-func TestLife(t *testing.T) {
+func TestReleaseLifecycle(t *testing.T) {
 	s := newSite(t)
 	const release, home = "life", "life-home"
 	s.install(t, release, home, "--wait", "--timeout", "2m")
 	if ready, _, _ := unstructured.NestedInt64(s.get(t, deployments, home, release).Object, "status", "readyReplicas"); ready != 2 {
-		t.Errorf("%d pods are ready", ready)
+		t.Errorf("%d pods are ready, want 2", ready)
 	}
 	s.fill(t, release, home)
 	filled := s.filled(t, release, home)
 	if len(filled) != 4 {
-		t.Fatalf("not written: %v", filled)
+		t.Fatalf("the webhook's changes are %v, want 4 of them", filled)
 	}
 	// A second release would duplicate each warning, so the chart refuses it and names the remedy.
 	for _, second := range [][]string{{"second", home, "--take-ownership"}, {"second", home, "--set", "crds.install=false"}, {release, "default", "--take-ownership"}} {

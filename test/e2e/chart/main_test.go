@@ -132,6 +132,6 @@ func (s site) get(t *testing.T, gvr schema.GroupVersionResource, namespace, name
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	if !cluster.Until(time.Minute, done) {
-		t.Fatalf("not in a minute: %s", what)
+		t.Fatalf("timed out after a minute: %s", what)
 	}
 }

@@ -244,7 +244,7 @@ func TestPolicyOfContestedValues(t *testing.T) {
 				kind = "cronjob.batch"
 			}
 			if begin := kind + "/" + object + " -n work: "; !strings.HasPrefix(got, begin) || !strings.Contains(got, test.want) || !strings.HasSuffix(got, user) || strings.Contains(got, "\n") {
-				t.Errorf("heard %q, want %s…%s…%s", got, begin, test.want, user)
+				t.Errorf("warnings are %q, want %s…%s…%s", got, begin, test.want, user)
 			}
 		})
 	}
@@ -303,16 +303,16 @@ func TestPolicyOfDeprecations(t *testing.T) {
 			"field", service("field", "loadBalancerIP: 192.0.2.1, type: LoadBalancer"), services,
 			"service/field -n work: .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider",
 		},
-		{"update that adds a field", service("field", "loadBalancerIP: 192.0.2.2, type: LoadBalancer"), services, ""},
-		{"field of Pods", selector("pods", "labels: {}"), deployments, "deployment.apps/pods -n work: " + ofSelector},
-		{"by a controller", selector("made", "ownerReferences: [{apiVersion: example.com/v1, kind: Bird, name: x, uid: x, controller: true}]"), deployments, ""},
+		{"update that changes the field", service("field", "loadBalancerIP: 192.0.2.2, type: LoadBalancer"), services, ""},
+		{"field of a Pod template", selector("pods", "labels: {}"), deployments, "deployment.apps/pods -n work: " + ofSelector},
+		{"object of a controller", selector("made", "ownerReferences: [{apiVersion: example.com/v1, kind: Bird, name: x, uid: x, controller: true}]"), deployments, ""},
 		{"exempt", selector("exempted", `labels: {k8sconnect.io/exempt: "true"}`), deployments, ""},
 		{"version", fmt.Sprintf(class, "1"), classes, ofClass},
-		{"update by a version", fmt.Sprintf(class, "2"), classes, ofClass},
+		{"update with a deprecated version", fmt.Sprintf(class, "2"), classes, ofClass},
 	} {
 		s.apply(t, test.gvr, test.text, "one")
 		if got := h.take(); got != test.want {
-			t.Errorf("%s: heard %q, want %q", test.name, got, test.want)
+			t.Errorf("%s: warnings are %q, want %q", test.name, got, test.want)
 		}
 	}
 }
@@ -482,7 +482,7 @@ func TestPolicyCost(t *testing.T) {
 		name, operation string
 		do              func() error
 	}{
-		{"update of nothing on the list", "UPDATE", apply(strings.Replace(large("large", "1"), "--b", "--c", 1), "flux")},
+		{"update without a listed field", "UPDATE", apply(strings.Replace(large("large", "1"), "--b", "--c", 1), "flux")},
 		{"update of twelve images by their owner", "UPDATE", apply(large("large", "2"), "flux")},
 		{"takeover of twelve images", "UPDATE", apply(large("large", "2"), "argo")},
 		{"takeover of one image", "UPDATE", apply(strings.Replace(large("large", "1"), "c7:1", "c7:2", 1), "argo")},
@@ -511,6 +511,6 @@ func TestPolicyCost(t *testing.T) {
 	})
 	for i, w := range writes {
 		own := measure("plain policy: "+w.name, w.operation, w.do)
-		t.Logf("%s: %.2f ms are the checks'", w.name, costs[i]-own)
+		t.Logf("%s: the checks cost %.2f ms", w.name, costs[i]-own)
 	}
 }

@@ -60,7 +60,7 @@ func TestPolicy(t *testing.T) {
 					return []any{map[string]any{"apiGroups": []string{group}, "apiVersions": []string{"v1beta1"}, "resources": []string{resource}, "operations": []string{operation}}}
 				}
 				if err := patch("/webhooks/2/rules", custom("example.com", "birds", "UPDATE")); err != nil {
-					t.Errorf("rules of a custom kind: %v", err)
+					t.Errorf("patch the rules of a custom kind: %v", err)
 				}
 				refused["/webhooks/2/rules"] = custom("*", "birds", "UPDATE")
 				refused["/webhooks/2/rules/-"] = custom("", "pods", "CREATE")[0]
@@ -107,7 +107,7 @@ func TestPolicy(t *testing.T) {
 				t.Error(err)
 			}
 			if err := patch("/webhooks/0/clientConfig/caBundle", bundle); err != nil {
-				t.Errorf("once an administrator has changed an entry: %v", err)
+				t.Errorf("patch after an administrator has changed an entry: %v", err)
 			}
 		})
 	}

@@ -46,7 +46,7 @@ spec: {hard: {services.nodeports: "0"}}`, "setup")
 		}
 	}
 	if len(mallory.told()) == 0 {
-		t.Fatal("the webhook was not asked: the test proves nothing")
+		t.Fatal("the webhook was not called: the test proves nothing")
 	}
 	alice.apply(t, services, service("ClusterIP", "ClientIP"), "flux")
 	c.awaitTaken(t, o, taking{".spec.sessionAffinity", "argo", "flux", "alice"})
@@ -89,11 +89,11 @@ func TestRetriedByServer(t *testing.T) {
 		by := e.To[0].Manager
 		seen = append(seen, by)
 		if e.Count != 1 || e.Gap || e.From[0].Manager != holder || e.User != "user"+by[len("manager"):] {
-			t.Errorf("after %s: %+v", holder, e)
+			t.Errorf("unexpected entry after the owner %s: %+v", holder, e)
 		}
 		holder = by
 	}
 	if slices.Sort(seen); len(slices.Compact(seen)) != users || len(entries) != users {
-		t.Errorf("%d are recorded, by %v", len(entries), seen)
+		t.Errorf("%d takeovers are recorded, by %v, want one for each user", len(entries), seen)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Given fields are recorded as given, with the user, and never as taken: a part of an owner's
 // entry, and all of it. Giving a shared field takes nothing from an owner, and is not recorded. A
 // value that changes under give's name is recorded as taken.
-func TestGivenIsRecorded(t *testing.T) {
+func TestGivenFieldsAreRecorded(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "given")
 	o := c.apply(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: given}, data: {part: '1', rest: '1', both: '1'}}", "argo")

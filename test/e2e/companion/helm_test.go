@@ -32,7 +32,7 @@ func TestHelmUpgrade(t *testing.T) {
 			said := h.Said(t, append(append([]string{"upgrade", "--set", "level=warn,replicas=2"}, flags...), in...)...)
 			want := "ConfigMap/" + release + "/" + release + ": .data.level taken from kubectl-patch by helm"
 			if strings.Count(said, want) != 1 || strings.Count(said, "taken from") != 1 {
-				t.Errorf("Helm says\n%s\nwant once, and nothing else of the sort:\n%s", said, want)
+				t.Errorf("output of Helm is\n%s\nwant only one warning of a takeover:\n%s", said, want)
 			}
 			c.awaitTaken(t, o, taking{".data.level", "kubectl-patch", "helm", "kubernetes-admin"})
 		})

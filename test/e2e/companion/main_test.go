@@ -196,6 +196,6 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	const patience = 2 * time.Minute
 	if !cluster.Until(patience, done) {
-		t.Fatalf("not in %s: %s", patience, what)
+		t.Fatalf("timed out after %s: %s", patience, what)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // With the webhook installed, the plugin reports each deprecation and each takeover once for each
 // object: in its own report, or with the first warning's words.
-func TestThePluginTellsEachThingOnce(t *testing.T) {
+func TestPluginReportsEachWarningOnce(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "once")
 	names := []string{"one", "two", "three"}

@@ -9,7 +9,7 @@ import (
 
 // By default a custom kind is not tracked, because the webhook may not list it. The webhook notices
 // a role that permits it without a restart, and records takeovers from then on.
-func TestPermittedLater(t *testing.T) {
+func TestKindPermittedLater(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "permitted")
 	n := 0
@@ -25,7 +25,7 @@ func TestPermittedLater(t *testing.T) {
 		return err == nil && refused > 0
 	})
 	if taken() {
-		t.Error("recorded although it may not be listed")
+		t.Error("a takeover was recorded, but the webhook may not list the kind")
 	}
 	c.apply(t, clusterRoles, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole,
 		metadata: {name: birds-for-the-webhook, labels: {k8sconnect.io/aggregate-to-webhook: "true"}},

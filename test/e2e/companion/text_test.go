@@ -42,7 +42,7 @@ func (c *client) birds(t *testing.T, namespace string) {
 // Edge case 74: writers choose names. A newline in one would suppress the warning, and an escape
 // sequence would reach a terminal; neither happens. However many paths are taken, the warnings are
 // few and short.
-func TestWarningsArrive(t *testing.T) {
+func TestWarningsAreSafeAndShort(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "texts")
 	bird := func(name, value string, keys ...string) *unstructured.Unstructured {
@@ -83,7 +83,7 @@ func TestWarningsArrive(t *testing.T) {
 				}
 			}
 			if taken != 1 {
-				t.Errorf("%d warnings of a takeover", taken)
+				t.Errorf("%d warnings of a takeover, want 1", taken)
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestWarningsArrive(t *testing.T) {
 
 // Edge case 76: for an object with a generated name, the warning has that name. Deletions of one
 // object or all objects, which have no new object, pass without a warning.
-func TestNamelessAndDeleted(t *testing.T) {
+func TestWarningsForGeneratedNamesAndDeletions(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "nameless")
 	door := c.Resource(birds).Namespace("nameless")
@@ -104,7 +104,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 		last = o.GetName()
 		want := "Bird/nameless/" + last + ": example.com/v1beta1 is deprecated; use v1"
 		if told := strings.Join(c.told(), "\n"); !strings.Contains(told, want) {
-			t.Errorf("warned %q, want %q", told, want)
+			t.Errorf("warnings are %q, want %q", told, want)
 		}
 	}
 	if err := door.Delete(t.Context(), last, metav1.DeleteOptions{}); err != nil {
@@ -115,7 +115,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 	}
 	for _, text := range c.told() {
 		if strings.Contains(text, "Bird/") {
-			t.Errorf("a deletion says %q", text)
+			t.Errorf("a deletion caused the warning %q", text)
 		}
 	}
 	if n, err := c.replica.Metric(t.Context(), "k8sconnect_admission_faults_total"); err != nil || n > 0 {

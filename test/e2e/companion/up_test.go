@@ -55,7 +55,7 @@ func TestWebhookUp(t *testing.T) {
 	_ = cmd.Wait() // make ends by the signal
 	for line := range strings.Lines(said.String()) {
 		if !strings.HasPrefix(line, "metrics of a replica: ") {
-			t.Errorf("stderr has %q", line)
+			t.Errorf("unexpected line on stderr: %q", line)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // "Who changed replicas yesterday, and from what?" A user with the role view in the namespace finds
 // each change, the newest first, with its user and its values: by kubectl scale, by kubectl set
 // image, and by an update of another manager. No other value is in any record.
-func TestWhoChangedReplicas(t *testing.T) {
+func TestHistoryShowsUsersAndValues(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "valued")
 	c.kubectl(t, "create", "rolebinding", "view", "-n", "valued", "--clusterrole=view", "--user=ada")
@@ -59,10 +59,10 @@ func TestWhoChangedReplicas(t *testing.T) {
 		}
 	}
 	if !slices.IsSortedFunc(times, func(a, b string) int { return strings.Compare(b, a) }) {
-		t.Errorf("not the newest first:\n%s", said)
+		t.Errorf("the newest change is not first:\n%s", said)
 	}
 	if _, status := c.owners(t, "-n", "k8sconnect", "--history", "--as=ada"); status != 2 {
-		t.Errorf("status %d in a namespace that she may not view", status)
+		t.Errorf("status %d in a namespace that the user may not view, want 2", status)
 	}
 	text, err := json.Marshal(c.record(t, config))
 	if err != nil || strings.Contains(string(text), "12345") || strings.Contains(string(text), "67890") {

@@ -42,7 +42,7 @@ spec:
 // A takeover is never answered with "no takeover is recorded". For each served kind, and in each
 // namespace with objects, a label is taken by force. Then the history of that path shows it, or
 // reports with status 2 that it is unknown.
-func TestHistoryIsVouchedFor(t *testing.T) {
+func TestHistoryIsCompleteOrUnknown(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "vouched")
 	c.apply(t, definitions, fishDefinition, "setup")
@@ -90,7 +90,7 @@ func TestHistoryIsVouchedFor(t *testing.T) {
 	}
 	for _, name := range []string{"ConfigMap", "Service", "Node", "Namespace", "ClusterRole.rbac.authorization.k8s.io", "APIService.apiregistration.k8s.io"} {
 		if !known[name] {
-			t.Errorf("nothing is known of a %s", name)
+			t.Errorf("the history of a %s is unknown, want known", name)
 		}
 	}
 	for _, name := range []string{
@@ -98,10 +98,10 @@ func TestHistoryIsVouchedFor(t *testing.T) {
 		"kube-system/ConfigMap", "kube-node-lease/ConfigMap", companion.Namespace + "/ConfigMap",
 	} {
 		if !unknown[name] {
-			t.Errorf("something is known of %s", name)
+			t.Errorf("the history of %s is known, want unknown", name)
 		}
 	}
-	t.Logf("known %d kinds, unknown %d of a namespace", len(known), len(unknown))
+	t.Logf("history known for %d kinds, unknown for %d kinds in a namespace", len(known), len(unknown))
 }
 
 // kubectlApply applies an object in YAML, of any kind.
@@ -226,7 +226,7 @@ func (c *client) plugin(t *testing.T, verb string, args ...string) (said string,
 
 // For a user with only the role view, in one namespace, the answer "no takeover is recorded" is
 // right there.
-func TestViewerBelievesNone(t *testing.T) {
+func TestViewerSeesNoTakeover(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "viewed")
 	c.apply(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: quiet, namespace: viewed}, data: {a: '1'}}", "flux")
@@ -249,6 +249,6 @@ func TestViewerBelievesNone(t *testing.T) {
 		t.Errorf("published in addition to coverage, scope and namespace: %v", data)
 	}
 	if said, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
-		t.Errorf("she may read other namespaces: status %d\n%s", status, said)
+		t.Errorf("the user may read other namespaces: status %d\n%s", status, said)
 	}
 }

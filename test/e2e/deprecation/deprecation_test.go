@@ -109,8 +109,8 @@ func TestBuiltin(t *testing.T) {
 		args    []string
 		release string
 	}{
-		"its own release": {[]string{"--runtime-config=api/all=true"}, ""},
-		"an older one":    {[]string{"--runtime-config=api/all=true", "--emulated-version=1.34"}, "1.34"},
+		"its own release":  {[]string{"--runtime-config=api/all=true"}, ""},
+		"an older release": {[]string{"--runtime-config=api/all=true", "--emulated-version=1.34"}, "1.34"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.release == "" { // the older one has more deprecated versions
@@ -118,7 +118,7 @@ func TestBuiltin(t *testing.T) {
 			}
 			s := start(t, tt.args...)
 			if tt.release != "" && s.release.String() != tt.release {
-				t.Fatalf("the server is of %s, it emulates %s", s.release, tt.release)
+				t.Fatalf("the server has release %s, want the emulated release %s", s.release, tt.release)
 			}
 			_, groups, err := s.discovery.ServerGroupsAndResources()
 			if err != nil {
@@ -138,7 +138,7 @@ func TestBuiltin(t *testing.T) {
 			}
 			t.Logf("%s: %d kinds, %d deprecated", s.release, checked, deprecated)
 			if checked < 60 || deprecated < 5 {
-				t.Error("the test proves nothing")
+				t.Error("too few kinds or deprecations: the test proves nothing")
 			}
 		})
 	}
@@ -256,7 +256,7 @@ spec:
       - {name: j, scaleIO: {gateway: g, system: s, secretRef: {name: s}, volumeName: v}}
       - {name: k, ephemeral: {volumeClaimTemplate: {metadata: {annotations: {volume.beta.kubernetes.io/storage-class: x}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}
 `, 4}, // the disk, the claim's annotation, the hook, the anti-affinity
-		"PodTemplate with the new name of everything": {"/api/v1/namespaces/default/podtemplates", `
+		"PodTemplate with all the new names": {"/api/v1/namespaces/default/podtemplates", `
 apiVersion: v1
 kind: PodTemplate
 metadata: {name: new}
@@ -333,11 +333,11 @@ scheduling: {nodeSelector: {beta.kubernetes.io/instance-type: large}}
 			}
 			ours, theirs := strings.Join(lines, "\n"), strings.Join(warnings, "\n")
 			if len(lines) != len(warnings)+tt.alone || alone != tt.alone {
-				t.Errorf("%d notices, %d of them ours alone; the server has %d and %d should be ours alone:\n%s\n\n%s", len(lines), alone, len(warnings), tt.alone, ours, theirs)
+				t.Errorf("%d notices, %d of them without a warning of the server; want %d warnings and %d notices without one:\n%s\n\n%s", len(lines), alone, len(warnings), tt.alone, ours, theirs)
 			}
 			for _, m := range regexp.MustCompile(`\bv(1\.\d+)`).FindAllStringSubmatch(theirs, -1) {
 				if !regexp.MustCompile(`since ` + regexp.QuoteMeta(m[1]) + `\b`).MatchString(ours) {
-					t.Errorf("the server says %s:\n%s\n\n%s", m[1], theirs, ours)
+					t.Errorf("no notice has the release %s of the server's warning:\n%s\n\n%s", m[1], theirs, ours)
 				}
 			}
 		})

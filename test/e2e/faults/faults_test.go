@@ -265,7 +265,7 @@ func (tr *trial) configMap(ctx context.Context) (*corev1.ConfigMap, error) {
 		return nil, err
 	}
 	if len(list.Items) != 1 {
-		return nil, fmt.Errorf("the tracker has %d ConfigMaps", len(list.Items))
+		return nil, fmt.Errorf("the tracker has %d ConfigMaps, want 1", len(list.Items))
 	}
 	return &list.Items[0], nil
 }

@@ -29,9 +29,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestStrangers sends reviews that are not from the API server (edge case 101): they are refused
+// TestForgedReviewsAreRefused sends reviews that are not from the API server (edge case 101): they are refused
 // before their bodies are read, are not recorded, and fill neither memory nor the log.
-func TestStrangers(t *testing.T) {
+func TestForgedReviewsAreRefused(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
@@ -68,7 +68,7 @@ func TestStrangers(t *testing.T) {
 		}
 		defer func() { _ = connection.Close() }()
 		if status := promise(connection, r.AdmissionAddress()); !strings.Contains(status, " 404 ") {
-			t.Fatalf("a body that never comes: %q", status)
+			t.Fatalf("status for a body that never arrives is %q, want 404", status)
 		}
 	}
 	for range 200 { // nor for a connection without TLS
@@ -98,7 +98,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("the peak of memory grew by %d MB (%v)", (after-before)>>20, err)
 	}
 	if grown := strings.Count(tr.log.tail(10000), "\n") - strings.Count(said, "\n"); grown > 20 {
-		t.Errorf("%d lines of log", grown)
+		t.Errorf("%d new lines in the log, want at most 20", grown)
 	}
 }
 
@@ -132,9 +132,9 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 	return string(text)
 }
 
-// TestTampered changes the configuration as Helm and as an administrator: upgrades keep the secret
+// TestTamperedConfiguration changes the configuration as Helm and as an administrator: upgrades keep the secret
 // in its paths, and the webhook restores its own part and nothing else (edge case 103).
-func TestTampered(t *testing.T) {
+func TestTamperedConfiguration(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	tr.first(t)
@@ -144,19 +144,19 @@ func TestTampered(t *testing.T) {
 	secret := regexp.MustCompile("^/ownership/[0-9a-f]{32}$")
 	path := *tr.entries(t)[0].ClientConfig.Service.Path
 	if !secret.MatchString(path) {
-		t.Fatalf("the path is %s", path)
+		t.Fatalf("the path %s contains no secret", path)
 	}
 	good := tr.entries(t)
 	helm := chart.NewHelm(t, tr.KubeconfigPath)
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
 	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
-		t.Errorf("an upgrade made the path %s of %s", now, path)
+		t.Errorf("the path after an upgrade is %s, want %s", now, path)
 	}
 	// An upgrade can remove entries, because no other manager owns a part of them.
 	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
 	if n := len(tr.entries(t)); n != 2 {
-		t.Errorf("%d entries without deprecation", n)
+		t.Errorf("%d entries without deprecation, want 2", n)
 	}
 	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
 	tr.await(t, "they are there again", func() bool { return same(good, tr.entries(t)) })
@@ -168,14 +168,14 @@ func TestTampered(t *testing.T) {
 	}
 	tr.called(t, "edited")
 	if w := tr.entries(t)[0]; *w.TimeoutSeconds != 2 || *w.ClientConfig.Service.Path != path {
-		t.Errorf("the time-out is %d, the path %s", *w.TimeoutSeconds, *w.ClientConfig.Service.Path)
+		t.Errorf("the timeout is %d, want 2; the path is %s, want the former one", *w.TimeoutSeconds, *w.ClientConfig.Service.Path)
 	}
 }
 
-// TestRotated deletes each object that the webhook writes, as its page describes: the webhook
+// TestWebhookObjectsAreRecreated deletes each object that the webhook writes, as its page describes: the webhook
 // recreates it and continues. Helm still owns it, so an uninstall removes it, and the next install
 // succeeds (edge case 80).
-func TestRotated(t *testing.T) {
+func TestWebhookObjectsAreRecreated(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
 	tr.makeNamespace(t, "work")
@@ -216,7 +216,7 @@ func TestRotated(t *testing.T) {
 		}
 		for _, o := range list.Items {
 			if o.GetName() != "kube-root-ca.crt" {
-				t.Errorf("%s/%s is left", kind, o.GetName())
+				t.Errorf("%s/%s still exists after the uninstall", kind, o.GetName())
 			}
 		}
 	}

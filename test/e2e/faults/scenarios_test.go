@@ -99,9 +99,9 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// TestExpired stops the webhook for longer than the API server's memory: the changes in that time
+// TestChangesExpired stops the webhook for longer than the API server's memory: the changes in that time
 // are unknown, and declared as such.
-func TestExpired(t *testing.T) {
+func TestChangesExpired(t *testing.T) {
 	circle.Full(t)
 	tr := begin(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=2s"}})
 	r := tr.first(t)
@@ -130,8 +130,8 @@ func TestExpired(t *testing.T) {
 	tr.expect(t, someGaps)
 }
 
-// TestRefused revokes the permission to write records for a while.
-func TestRefused(t *testing.T) {
+// TestRecordWritesRefused revokes the permission to write records for a while.
+func TestRecordWritesRefused(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)
 	tr.fill(t)
@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 				break
 			}
 			if time.Since(started) > patience {
-				t.Errorf("%g writes of records were refused by %d rules that were cut (%v): the test proves nothing", errors, refused, err)
+				t.Errorf("%g writes of records were refused, although %d rules were restricted (%v): the test proves nothing", errors, refused, err)
 				break
 			}
 		}
@@ -178,9 +178,9 @@ func TestRefused(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestUncontested checks that uncontested writes cause no record: the only record is of a takeover
+// TestUncontestedWrites checks that uncontested writes cause no record: the only record is of a takeover
 // after them.
-func TestUncontested(t *testing.T) {
+func TestUncontestedWrites(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)
 	tr.fill(t)
@@ -196,6 +196,6 @@ func TestUncontested(t *testing.T) {
 	tr.expect(t, noGaps)
 	written, err := r.Metric(t.Context(), "k8sconnect_records_written_total")
 	if err != nil || written != 1 {
-		t.Errorf("%g records were written (%v)", written, err)
+		t.Errorf("%g records were written, want 1 (%v)", written, err)
 	}
 }

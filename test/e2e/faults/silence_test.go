@@ -31,7 +31,7 @@ func TestSilence(t *testing.T) {
 		return strings.Contains(tr.log.tail(1000), "the API server's calls fail")
 	})
 	if n, err := r.Metric(t.Context(), "k8sconnect_admission_suspended"); err != nil || n != 1 {
-		t.Errorf("the metric is %g (%v)", n, err)
+		t.Errorf("k8sconnect_admission_suspended is %g, want 1 (%v)", n, err)
 	}
 	before := tr.ignored(t)
 	for _, manager := range []string{"a", "b", "c", "d"} {
@@ -42,7 +42,7 @@ func TestSilence(t *testing.T) {
 	}
 	chart.NewHelm(t, tr.KubeconfigPath).Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
 	if n := tr.suspended(t); n != 3 {
-		t.Errorf("after an upgrade, %d entries are suspended", n)
+		t.Errorf("after an upgrade, %d entries are suspended, want 3", n)
 	}
 	tr.Silence(false)
 	tr.await(t, "calls are resumed", func() bool { return tr.suspended(t) == 0 })
@@ -88,7 +88,7 @@ func (tr *trial) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for began := time.Now(); !done(); time.Sleep(200 * time.Millisecond) {
 		if time.Since(began) > settleFor {
-			t.Fatalf("not in %s: %s", settleFor, what)
+			t.Fatalf("timed out after %s: %s", settleFor, what)
 		}
 	}
 }

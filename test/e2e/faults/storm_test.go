@@ -61,7 +61,7 @@ func TestStorm(t *testing.T) {
 	behind := tr.behind(t)
 	for ; behind == 0; behind = tr.behind(t) { // stored every half minute
 		if n, _ := tr.recorded(t, "first"); n >= storm {
-			t.Fatal("all was recorded before anything could wait: the test proves nothing")
+			t.Fatal("all takeovers were recorded before any had to wait: the test proves nothing")
 		}
 		time.Sleep(time.Second)
 	}
@@ -72,7 +72,7 @@ func TestStorm(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if n, _ := tr.recorded(t, "first"); n >= storm {
-		t.Errorf("what was taken in a quiet namespace was recorded after all of the flood")
+		t.Errorf("the takeover in the quiet namespace was recorded after all of the flood")
 	}
 	for n := 0; n < storm+1; { // end of the storm
 		n, _ = tr.recorded(t, "first")

@@ -41,12 +41,12 @@ func TestLoops(t *testing.T) {
 	found := log.judge(t, r)
 	for name := range want {
 		if !found[name] {
-			t.Errorf("%s is not found", name)
+			t.Errorf("the loop %s was not found", name)
 		}
 	}
 	for name := range found {
 		if !want[name] {
-			t.Errorf("%s is found, and was not seeded", name)
+			t.Errorf("%s was found, but was not seeded", name)
 		}
 	}
 	if len(r.Unread)+r.Unclear > 0 {
@@ -98,7 +98,7 @@ func TestGive(t *testing.T) {
 
 // A kind that the user may not watch, and an API that does not respond, are reported, and the
 // result is unknown.
-func TestUnread(t *testing.T) {
+func TestUnreadableKinds(t *testing.T) {
 	c := shared.Cluster(t)
 	kubeconfig, err := c.KubeconfigFor("visitor")
 	if err != nil {

@@ -198,7 +198,7 @@ func (l *logged) judge(t *testing.T, r report) (found map[string]bool) {
 		for _, p := range f.Paths {
 			is := l.paths[key][p.Path]
 			if is == nil || len(is.values) < 3 {
-				t.Errorf("%s: %s does not go to and fro: %+v", key, p.Path, is)
+				t.Errorf("%s: %s does not change back and forth: %+v", key, p.Path, is)
 				continue
 			}
 			want := slices.Sorted(maps.Keys(is.setters))
@@ -219,7 +219,7 @@ func (l *logged) judge(t *testing.T, r report) (found map[string]bool) {
 			}
 			for _, v := range p.Values {
 				if text := fmt.Sprint(v); v != nil && !slices.Contains(is.values, text) {
-					t.Errorf("%s: %s never was %s: %q", key, p.Path, text, is.values)
+					t.Errorf("%s: %s never had the value %s: %q", key, p.Path, text, is.values)
 				}
 			}
 		}

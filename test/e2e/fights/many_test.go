@@ -27,7 +27,7 @@ import (
 // Among 100,000 objects, with Leases and node heartbeats, loops of two a minute to 50 a second are
 // found within --for, in bounded memory. The test logs the API server's CPU time with and without
 // the verb.
-func TestAmongMany(t *testing.T) {
+func TestLoopsAmongManyObjects(t *testing.T) {
 	circle.Long(t)
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	s := newSite(t, c, "many")
@@ -57,19 +57,19 @@ func TestAmongMany(t *testing.T) {
 	}
 	s.stop()
 	if r.Unclear > 0 {
-		t.Errorf("%d objects are not clear", r.Unclear)
+		t.Errorf("%d objects could not be read", r.Unclear)
 	}
-	t.Logf("the API server took %s without and %s with it: %+.1f %%", without, with, 100*(with.Seconds()/without.Seconds()-1))
+	t.Logf("the API server took %s without the verb and %s with it: %+.1f %%", without, with, 100*(with.Seconds()/without.Seconds()-1))
 	log := s.logged(t)
 	found := log.judge(t, r)
 	for name := range want {
 		if !found[name] {
-			t.Errorf("%s is not found", name)
+			t.Errorf("the loop %s was not found", name)
 		}
 	}
 	for name := range found {
 		if !want[name] {
-			t.Errorf("%s is found, and was not seeded", name)
+			t.Errorf("%s was found, but was not seeded", name)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func processorTime(t *testing.T, c *cluster.Cluster, do func()) time.Duration {
 	took := func() time.Duration {
 		text, err := os.ReadFile(stat)
 		if err != nil {
-			t.Skip("no /proc here to read processor time from")
+			t.Skip("needs /proc to read processor time")
 		}
 		_, rest, _ := strings.Cut(string(text), ") ")
 		fields := strings.Fields(rest)

@@ -151,7 +151,7 @@ func movedIn(t *testing.T, out string) []string {
 
 // A list whose type has changed since its owners wrote it is given as they own it, or refused. No
 // value changes, and no other owner loses anything.
-func TestListOfAnotherType(t *testing.T) {
+func TestListTypeChanged(t *testing.T) {
 	for name, types := range map[string][2]string{
 		"narrowed": {byName, "x-kubernetes-list-type: atomic"}, "widened": {"x-kubernetes-list-type: atomic", byName},
 	} {
@@ -176,11 +176,11 @@ func TestListOfAnotherType(t *testing.T) {
 					t.Errorf("%s: status %d\n%s\n%s", path, status, content(t, before), content(t, after))
 				}
 				if got := fieldsOf(after, "team Apply"); !strings.Contains(got, "f:team") {
-					t.Errorf("%s: team owns %s", path, got)
+					t.Errorf("%s: team owns %s, want its label among them", path, got)
 				}
 			}
 			if got := fieldsOf(s.get(t, gvr, "a"), "team Apply"); !strings.Contains(got, "f:items") || !strings.Contains(got, "f:x") {
-				t.Errorf("team owns %s", got)
+				t.Errorf("team owns %s, want the items and the map's x", got)
 			}
 		})
 	}
@@ -216,7 +216,7 @@ spec: {policyName: policy-stamp}
 	for i := 0; !strings.Contains(content(t, s.get(t, configMaps, "a")), `"stamp":`); i++ {
 		s.update(t, configMaps, "a", "probe", fmt.Sprintf(`{"metadata": {"labels": {"probe": "%d"}}}`, i))
 		if t.Context().Err() != nil || i > 10_000 {
-			t.Fatal("the policy never is in force")
+			t.Fatal("the policy never came into force")
 		}
 	}
 	status, out := s.give(t, "cm/a", ".data.a", "--from=flux", "--to=team", "--as-operation=apply")
@@ -225,7 +225,7 @@ spec: {policyName: policy-stamp}
 	}
 	u := s.get(t, configMaps, "a")
 	if got := fieldsOf(u, "team Apply"); !strings.Contains(got, "f:a") {
-		t.Errorf("team owns %s", got)
+		t.Errorf("team owns %s, want .data.a among them", got)
 	}
 	if got := fmt.Sprint(owners(u)); got != "[flux Apply team Apply probe Update]" {
 		t.Errorf("owners %s", got)
@@ -233,7 +233,7 @@ spec: {policyName: policy-stamp}
 }
 
 // Giving fields to their own owner does nothing; giving them to the owner's other operation does.
-func TestGivenToOneself(t *testing.T) {
+func TestGiveToSameOwner(t *testing.T) {
 	s := newSite(t, "oneself")
 	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}`)
 	s.update(t, configMaps, "a", "flux", `{"data": {"b": "1"}}`)
@@ -245,7 +245,7 @@ func TestGivenToOneself(t *testing.T) {
 		}
 	}
 	if got := version(); got != before {
-		t.Errorf("there was nothing to write, and %s became %s", before, got)
+		t.Errorf("the resource version changed from %s to %s, but there was nothing to write", before, got)
 	}
 	if status, out := s.give(t, "cm/a", "--from=flux", "--to=flux"); status != 0 || !strings.Contains(out, ".data.b") {
 		t.Errorf("status %d", status)
@@ -257,7 +257,7 @@ func TestGivenToOneself(t *testing.T) {
 
 // An object that was deleted, recreated, or lost its managed fields between two runs is reported as
 // such, and no write meant for the former object reaches it.
-func TestGoneAndBack(t *testing.T) {
+func TestGiveRecreatedObject(t *testing.T) {
 	s := newSite(t, "back")
 	const manifest = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}`
 	s.apply(t, "flux", manifest)
@@ -266,11 +266,11 @@ func TestGoneAndBack(t *testing.T) {
 	}
 	s.kubectl(t, "", "delete", "cm", "a")
 	if status, out := give(); status != 2 || !strings.Contains(out, "not found") {
-		t.Errorf("gone: status %d", status)
+		t.Errorf("after the deletion: status %d, want 2", status)
 	}
 	s.kubectl(t, manifest, "create", "--field-manager=human", "-f", "-")
 	if status, out := give(); status != 1 || !strings.Contains(out, "flux does not own .data.a: human (Update) does") {
-		t.Errorf("back: status %d", status)
+		t.Errorf("after the recreation: status %d, want 1", status)
 	}
 	if got := owners(s.get(t, configMaps, "a")); fmt.Sprint(got) != "[human Update]" {
 		t.Errorf("owners %s", got)

@@ -63,7 +63,7 @@ func TestGive(t *testing.T) {
 
 	for _, dryRun := range []string{"server", "client"} {
 		if status, _ := s.give(t, "deploy/web", ".spec.replicas", "--to=flux", "--dry-run="+dryRun); status != 0 {
-			t.Fatal("it is refused")
+			t.Fatal("the dry run of give failed")
 		}
 		if now := s.get(t, deployments, "web"); now.GetResourceVersion() != before.GetResourceVersion() {
 			t.Fatalf("--dry-run=%s writes", dryRun)
@@ -81,16 +81,16 @@ func TestGive(t *testing.T) {
 		t.Errorf("owners %s", got)
 	}
 	if status, out = s.give(t, "deploy/web", ".spec.replicas", "--to=flux"); status != 0 || !strings.Contains(out, "unchanged") {
-		t.Errorf("once more: status %d", status)
+		t.Errorf("repeated: status %d, want 0 and no change", status)
 	}
 
 	// To the manager that scales: flux no longer sets it, and it stays.
 	if status, _ = s.give(t, "deploy/web", ".spec.replicas", "--from=flux", "--to=kube-controller-manager", "--as-operation=update"); status != 0 {
-		t.Fatal("it is refused")
+		t.Fatal("give failed")
 	}
 	s.kubectl(t, strings.Replace(web, "  replicas: 2\n", "", 1), "apply", "--server-side", "--field-manager=flux", "-f", "-")
 	if got := s.get(t, deployments, "web"); !strings.Contains(content(t, got), `"replicas":5`) {
-		t.Errorf("the replicas are gone: %s", content(t, got))
+		t.Errorf("the replicas are not 5: %s", content(t, got))
 	}
 }
 
@@ -111,11 +111,11 @@ func TestReleaseAndShare(t *testing.T) {
 	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {c: "1"}}`, "apply", "--server-side", "--field-manager=flux", "-f", "-")
 	data := fmt.Sprint(s.get(t, configMaps, "a").Object["data"])
 	if data != "map[a:1 b:1 c:1]" {
-		t.Errorf("after flux let go: %s", data)
+		t.Errorf("data after flux removed its fields: %s", data)
 	}
 	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "2"}}`, "apply", "--server-side", "--field-manager=newcomer", "-f", "-")
 	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "it would have no owner left") {
-		t.Errorf("to release all is not refused: %d", status)
+		t.Errorf("the release of all owners was not refused: status %d", status)
 	}
 }
 
@@ -168,11 +168,11 @@ func TestRace(t *testing.T) {
 			is, was = flux, team
 		}
 		if !strings.Contains(is, key) || strings.Contains(was, key) {
-			t.Errorf("%s is with the wrong owner", key)
+			t.Errorf("%s has the wrong owner", key)
 		}
 	}
 	if !strings.Contains(operator, `"f:mine"`) || !strings.Contains(team, `"f:team"`) || len(given) == 0 {
-		t.Errorf("%d given; of the operator is left: %s, of the team: %s", len(given), operator, team)
+		t.Errorf("%d fields were given; the operator owns %s, the team owns %s", len(given), operator, team)
 	}
 	t.Logf("%d writes, %d of 20 given", writes, len(given))
 }
@@ -193,7 +193,7 @@ func TestForbidden(t *testing.T) {
 }
 
 // Objects in which the giver owns nothing are skipped. A typo in its name is reported.
-func TestSelected(t *testing.T) {
+func TestGiveBySelector(t *testing.T) {
 	s := newSite(t, "selected")
 	for i := range 12 {
 		manager := []string{"flux", "kubectl-edit"}[i%2]
@@ -202,10 +202,10 @@ func TestSelected(t *testing.T) {
 	// A typo is not the same as nothing to do.
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 ||
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing in the 12 objects") {
-		t.Errorf("a typo: status %d", status)
+		t.Errorf("a typo in --from for a selector: status %d, want 1", status)
 	}
 	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns none of its fields") {
-		t.Errorf("a typo and a right name: status %d", status)
+		t.Errorf("a typo in --from for one object: status %d, want 1", status)
 	}
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
 		t.Errorf("status %d", status)

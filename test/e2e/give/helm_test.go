@@ -190,7 +190,7 @@ func failures() map[string]failure {
 			},
 			give: []string{"search/search", ".spec.nodeSets", "--from=elastic-operator", "--to=helm"},
 		},
-		"a CA that an injector is to keep from now on": {
+		"a CA bundle given to its injector": {
 			reported: "https://github.com/jordigilh/kubernaut/issues/332",
 			chart:    with(webhook, "CA", "caBundle: "+bundle+", ", "REVISION", "1"), upgraded: with(webhook, "CA", "", "REVISION", "2"), kind: webhooks,
 			wants: map[string]any{`.webhooks[name="pods.example.com"].clientConfig.caBundle`: bundle, ".metadata.labels.revision": "2"},
@@ -251,11 +251,11 @@ func TestHelm(t *testing.T) {
 			_, err := h.Try(t.Context(), "upgrade", "web", folder(t, broken, f.upgraded), "-n", broken.namespace)
 			switch got, there := f.value(t, broken, f.lost); {
 			case f.lost == "" && (err == nil || !strings.Contains(err.Error(), "conflict")):
-				t.Errorf("nothing is wrong without give: %v", err)
+				t.Errorf("the upgrade without give has no conflict: %v", err)
 			case f.lost != "" && err != nil:
 				t.Error(err)
 			case f.lost != "" && there && got == f.wants[f.lost]:
-				t.Errorf("nothing is lost without give: %s is %v", f.lost, got)
+				t.Errorf("the upgrade without give did not overwrite %s: it is %v", f.lost, got)
 			}
 
 			before := f.object(t, mended)
@@ -264,7 +264,7 @@ func TestHelm(t *testing.T) {
 				args = append(args, strings.ReplaceAll(arg, "NAMESPACE", mended.namespace))
 			}
 			if status, _ := mended.give(t, args...); status != 0 {
-				t.Fatalf("give ends with %d", status)
+				t.Fatalf("give: exit status %d, want 0", status)
 			}
 			after := f.object(t, mended)
 			if content(t, before) != content(t, after) {
@@ -275,7 +275,7 @@ func TestHelm(t *testing.T) {
 			}
 			for path, want := range f.wants {
 				if got, _ := f.value(t, mended, path); got != want {
-					t.Errorf("%s is %v, not %v", path, got, want)
+					t.Errorf("%s is %v, want %v", path, got, want)
 				}
 			}
 		})

@@ -161,13 +161,13 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 	}
 	// Repeated, as by a job: the label stays, which is not an error.
 	if status, out := s.give(t, "--inventory-of=ks/give-next/apps", "--from=kubectl-edit", "-f", rendered); status != 0 || !strings.Contains(out, "1 unchanged") {
-		t.Errorf("again: status %d", status)
+		t.Errorf("repeated: status %d, want 0 and one unchanged object", status)
 	}
 	if got := s.get(t, configMaps, "leaving").GetResourceVersion(); got != leaving {
-		t.Error("an object was written that the manifests do not have")
+		t.Error("an object that is not in the manifests was written")
 	}
 	if got := fieldsOf(s.get(t, deployments, "web"), "kubectl-edit Update"); !strings.Contains(got, "f:by") || strings.Contains(got, "f:image") {
-		t.Errorf("the user owns %s", got)
+		t.Errorf("kubectl-edit owns %s, want f:by and not f:image", got)
 	}
 	if out, err := s.tryKubectl(t, web, "apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-"); err != nil {
 		t.Errorf("the next run: %v: %s", err, out)
@@ -207,8 +207,8 @@ func TestInventoryFaults(t *testing.T) {
 			args: []string{"--inventory-of=ks/give-faults/absent", "--as=stranger"}, status: 2,
 			says: []string{"kustomization/give-faults/absent:", `cannot get resource "kustomizations"`},
 		},
-		"a typo":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"deployment has no known inventory"}},
-		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"can only be combined with -f"}},
+		"a typo":               {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"deployment has no known inventory"}},
+		"together with a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"can only be combined with -f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out := s.give(t, append(tt.args, "--from=kubectl-edit")...)
@@ -242,14 +242,14 @@ spec: {releaseName: not-this-one}
 status: {storageNamespace: give-hr, history: [{name: web-1a2b, namespace: give-hr, version: 3}]}
 `)
 	if out, err := s.tryKubectl(t, labelled, "apply", "--server-side", "--field-manager=helm-controller", "-f", "-"); err == nil {
-		t.Fatalf("there is no conflict to begin with: %s", out)
+		t.Fatalf("the apply before give has no conflict: %s", out)
 	}
 	status, out := s.give(t, "--inventory-of=hr/give-hr/web", "--from=kubectl-edit")
 	if status != 0 || !strings.Contains(out, "helm-controller's next apply: 1 conflict before, none after") {
 		t.Errorf("status %d", status)
 	}
 	if got := fieldsOf(s.get(t, deployments, "web"), "kubectl-edit Update"); !strings.Contains(got, "f:by") || strings.Contains(got, "f:image") {
-		t.Errorf("the user owns %s: a label that the chart does not state stays theirs", got)
+		t.Errorf("kubectl-edit owns %s, want only the label that is not in the chart", got)
 	}
 	if out, err := s.tryKubectl(t, labelled, "apply", "--server-side", "--field-manager=helm-controller", "-f", "-"); err != nil {
 		t.Errorf("the next apply: %v: %s", err, out)

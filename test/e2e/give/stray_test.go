@@ -43,17 +43,17 @@ func TestStrayIsReleased(t *testing.T) {
 	s.update(t, beta, "a", "k8sconnect", `{"metadata": {"managedFields": `+string(entries)+`}}`)
 	before := s.get(t, beta, "a")
 	if got := fieldsOf(before, "k8sconnect Update"); !strings.Contains(got, "f:language") {
-		t.Fatalf("there is no stray to begin with: %v", owners(before))
+		t.Fatalf("there is no stray owner before give: %v", owners(before))
 	}
 	if status, _ := s.give(t, "sources.v1beta1.released.example.com/a", ".spec.language", "--from=k8sconnect", "--release"); status != 0 {
-		t.Errorf("give ends with %d", status)
+		t.Errorf("give: exit status %d, want 0", status)
 	}
 	after := s.get(t, beta, "a")
 	if got := fmt.Sprint(owners(after)); got != "[k8sconnect Apply]" || content(t, after) != content(t, before) {
 		t.Errorf("owners %s\n%s\n%s", got, content(t, before), content(t, after))
 	}
 	if status, _ := s.plugin(t, "owners", "sources.v1beta1.released.example.com/a"); status != 0 {
-		t.Errorf("owners ends with %d", status)
+		t.Errorf("owners: exit status %d, want 0", status)
 	}
 }
 
@@ -71,10 +71,10 @@ func TestNoStrayOwner(t *testing.T) {
 	}
 	s.kubectl(t, "", "apply", "-f", path)
 	if status, _ := s.plugin(t, "apply", "-f", path); status != 0 {
-		t.Errorf("apply ends with %d", status)
+		t.Errorf("apply: exit status %d, want 0", status)
 	}
 	if got := fmt.Sprint(owners(s.get(t, beta, "adopted"))); got != "[k8sconnect Apply]" {
-		t.Errorf("after the adoption: %s", got)
+		t.Errorf("owners after the adoption: %s", got)
 	}
 
 	for _, name := range []string{"given", "left"} {
@@ -86,15 +86,15 @@ func TestNoStrayOwner(t *testing.T) {
 			}
 			s.update(t, beta, name, "k8sconnect-give", `{"metadata": {"managedFields": `+string(entries)+`}}`)
 			if got := fmt.Sprint(owners(s.get(t, beta, name))); got != "[flux Apply k8sconnect-give Update]" {
-				t.Fatalf("there is no stray to begin with: %s", got)
+				t.Fatalf("there is no stray owner before give: %s", got)
 			}
 		}
 		if status, _ := s.give(t, "sources.v1beta1.stray.example.com/"+name, ".spec.size", "--from=flux", "--to=team", "--as-operation=apply"); status != 0 {
-			t.Errorf("give ends with %d", status)
+			t.Errorf("give: exit status %d, want 0", status)
 		}
 		u := s.get(t, beta, name)
 		if got := fmt.Sprint(owners(u)); got != "[flux Apply team Apply]" {
-			t.Errorf("after give: %s", got)
+			t.Errorf("owners after give: %s", got)
 		}
 		for _, e := range u.GetManagedFields() {
 			if e.APIVersion != "stray.example.com/v1beta1" {
@@ -122,7 +122,7 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 	}
 	s.update(t, beta, "left", "k8sconnect-give", `{"metadata": {"managedFields": `+string(entries)+`}}`)
 	if got := fmt.Sprint(owners(s.get(t, beta, "left"))); got != "[flux Apply k8sconnect-give Update]" {
-		t.Fatalf("there is no stray to begin with: %s", got)
+		t.Fatalf("there is no stray owner before give: %s", got)
 	}
 	for _, tt := range []struct{ name, how, want string }{
 		{"moved", "", "[flux Apply team Apply team Update]"},
@@ -135,7 +135,7 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 			args = append(args, tt.how)
 		}
 		if status, out := s.give(t, args...); status != 0 || strings.Contains(out, "k8sconnect-give") {
-			t.Errorf("%s: give ends with %d", tt.name, status)
+			t.Errorf("%s: give: exit status %d, want 0", tt.name, status)
 		}
 		after := s.get(t, beta, tt.name)
 		after.SetGeneration(before.GetGeneration()) // for the server, the default changes the spec
@@ -143,16 +143,16 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 			t.Errorf("%s: %s\n%s\n%s", tt.name, got, content(t, before), content(t, after))
 		}
 		if got := fieldsOf(after, "team Update"); strings.Contains(got, "size") || !strings.Contains(got, "language") {
-			t.Errorf("%s: team was credited with %s", tt.name, got)
+			t.Errorf("%s: team Update owns %s, want language and not size", tt.name, got)
 		}
 		if got := fieldsOf(after, "flux Apply"); !strings.Contains(got, "f:url") || strings.Contains(got, "f:size") != (tt.how == "--share") {
-			t.Errorf("%s: flux has %s", tt.name, got)
+			t.Errorf("%s: flux Apply owns %s", tt.name, got)
 		}
 	}
 	if status, out := s.give(t, "sources.unserved.example.com/released", ".spec.size", "--from=flux", "--release"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "the API server set .spec.language during this write and recorded k8sconnect-give as its owner") {
-		t.Errorf("give ends with %d", status)
+		t.Errorf("give --release: exit status %d, want 0", status)
 	}
 	if status, _ := s.give(t, "sources.unserved.example.com/released", ".spec.url", "--from=flux", "--to=k8sconnect-give", "--as-operation=apply"); status != 1 {
-		t.Errorf("give ends with %d", status)
+		t.Errorf("give --to=k8sconnect-give: exit status %d, want 1", status)
 	}
 }

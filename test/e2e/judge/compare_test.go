@@ -245,7 +245,7 @@ func (v *verdicts) event(l life, text string) {
 		}
 		m := eventText.FindStringSubmatch(part)
 		if m == nil {
-			v.complain(l, "an Event that nobody understands: %q", part)
+			v.complain(l, "an Event that cannot be parsed: %q", part)
 			continue
 		}
 		happened := slices.ContainsFunc(changes, func(c change) bool {

@@ -105,12 +105,12 @@ func (c *court) audited(t *testing.T, v *verdicts, lives map[string]life) {
 		l := lives[event.ObjectRef.Name]
 		stamp := event.ResponseObject.Metadata.Annotations[stampName]
 		if r := c.load.receipts[stamp]; r.user != event.ImpersonatedUser.Username {
-			v.complain(l, "the audit log has %s of %s as written by %s", stamp, r.user, event.ImpersonatedUser.Username)
+			v.complain(l, "the write %s of user %s is recorded in the audit log as one of %s", stamp, r.user, event.ImpersonatedUser.Username)
 		}
 		var entries []audited
 		if text := event.Annotations["ownership.k8sconnect.io/taken"]; text != "" {
 			if err := json.Unmarshal([]byte(text), &entries); err != nil {
-				v.complain(l, "the audit log has %q", text)
+				v.complain(l, "the audit annotation cannot be parsed: %q", text)
 			}
 		}
 		v.audit(l, event.ResponseObject.Metadata.ResourceVersion, entries, len(c.load.receipts[stamp].warnings) > 0)

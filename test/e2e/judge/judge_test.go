@@ -300,7 +300,7 @@ func (c *court) judge(t *testing.T, calm bool) {
 		}
 	}
 	if takeovers < objects() {
-		t.Fatalf("%d takeovers of %d objects prove little", takeovers, objects())
+		t.Fatalf("%d takeovers of %d objects, want at least one for each", takeovers, objects())
 	}
 	v := c.settled(t, calm, lives)
 	c.audited(t, v, lives)

@@ -70,7 +70,7 @@ func defaulted(t *testing.T) manifests {
 	set := manifests{name: "defaulted", namespace: "set-defaulted"}
 	set.read(t, filepath.Join("testdata", set.name))
 	if len(set.objects) != 2 {
-		t.Fatalf("%d objects, not 2", len(set.objects))
+		t.Fatalf("%d objects, want 2", len(set.objects))
 	}
 	return set
 }

@@ -89,7 +89,7 @@ func TestMigration(t *testing.T) {
 			}
 			// A restarted replica has counted only a part.
 			if n := s.metric(t, `kind="taken"`); n > 2 {
-				t.Errorf("%g paths were taken, not just the last one, once for each replica", n)
+				t.Errorf("%g paths were taken, want only the last one, once for each replica", n)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func (s *site) settle(t *testing.T) {
 			names = append(names, cmp.Or(object, u.GetName()))
 		}
 		if len(names) > 1 {
-			t.Errorf("%d %s, such as of %s", len(names), kind, names[0])
+			t.Errorf("%d %s, want at most one; the first is of %s", len(names), kind, names[0])
 		}
 		return names
 	}

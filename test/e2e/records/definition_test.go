@@ -85,7 +85,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want.Dropped == 0 || len(text) < 64<<10 || len(text) > 132<<10 || !want.Entries[0].Cut || want.Entries[0].Count != 10 {
-		t.Errorf("the record does not try all there is")
+		t.Errorf("the record does not reach all limits")
 	}
 	got.ObjectMeta, want.ObjectMeta = metav1.ObjectMeta{}, metav1.ObjectMeta{}
 	got.TypeMeta, want.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{} // a typed client drops it
@@ -103,13 +103,13 @@ func TestValidation(t *testing.T) {
 		text string
 		ok   bool
 	}{
-		"without object":     {text: `{}`},
-		"empty":              {text: `{` + object + `}`, ok: true},
-		"small":              {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 1, ` + entry + `}]}`, ok: true},
-		"what is never kept": {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "shared", "count": 1, ` + entry + `}]}`},
-		"never happened":     {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 0, ` + entry + `}]}`},
-		"a value":            {text: `{` + object + `, "value": 3}`},
-		"too many": {text: `{` + object + `, "transitions": [` +
+		"without object":              {text: `{}`},
+		"empty":                       {text: `{` + object + `}`, ok: true},
+		"small":                       {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 1, ` + entry + `}]}`, ok: true},
+		"kind that is never recorded": {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "shared", "count": 1, ` + entry + `}]}`},
+		"count of zero":               {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 0, ` + entry + `}]}`},
+		"unknown field":               {text: `{` + object + `, "value": 3}`},
+		"too many transitions": {text: `{` + object + `, "transitions": [` +
 			strings.Repeat(`{"path": ".a", "kind": "taken", "count": 1, `+entry+`},`, 64) + `{"path": ".a", "kind": "taken", "count": 1, ` + entry + `}]}`},
 	}
 	for name, tt := range tests {

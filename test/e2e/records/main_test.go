@@ -166,6 +166,6 @@ func (s *subject) delete(t *testing.T) {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	if !cluster.Until(patience, is) {
-		t.Fatalf("not in %s: %s", patience, what)
+		t.Fatalf("timed out after %s: %s", patience, what)
 	}
 }

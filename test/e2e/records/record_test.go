@@ -103,8 +103,8 @@ func TestRecord(t *testing.T) {
 		subject *subject
 		path    string
 	}{
-		"in a namespace": {l.configMap(t, "prod", "settings"), ".data.a"},
-		"in none":        {l.priorityClass(t, "urgent"), ".description"},
+		"namespaced":     {l.configMap(t, "prod", "settings"), ".data.a"},
+		"cluster-scoped": {l.priorityClass(t, "urgent"), ".description"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRecord(t *testing.T) {
 				t.Fatalf("record %+v", r)
 			}
 			if got, want := r.Entries[0].String(), tt.path+" taken from first (Apply) by flux (Apply)"; got != want {
-				t.Errorf("%s, not %s", got, want)
+				t.Errorf("first entry is %s, want %s", got, want)
 			}
 			table := l.kubectl(t, "", "get", "owr", "-n", r.Namespace, r.Name, "-o", "wide")
 			for _, want := range []string{"LAST PATH", r.Entries[len(r.Entries)-1].Path, tt.subject.live.GetName(), "taken", "first", "flux", "flux@example.com"} {
@@ -141,7 +141,7 @@ func TestRecord(t *testing.T) {
 		})
 	}
 	if text := s.log(); text != "" {
-		t.Errorf("it complains: %s", text)
+		t.Errorf("the recorder logged: %s", text)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestTwoWriters(t *testing.T) {
 		}
 		for _, e := range r.Entries {
 			if e.User != e.To[0].Manager+"@example.com" || e.Kind != ownership.Taken {
-				t.Errorf("%s: by %q", e, e.User)
+				t.Errorf("%s: user is %q", e, e.User)
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func TestGone(t *testing.T) {
 			s.tell(happened)
 			s.settle(t)
 			if text := s.log(); text != "" {
-				t.Errorf("it says %s", text)
+				t.Errorf("the recorder logged: %s", text)
 			}
 			eventually(t, "nothing is left", func() bool { return subject.recordOf(t) == nil })
 		})
@@ -334,7 +334,7 @@ func TestGap(t *testing.T) {
 	}
 	for _, e := range r.Entries[2:] {
 		if want := e.Path + " lost by flux (Apply) to helm (Apply)"; e.String() != want || !e.Gap || e.Count != 1 {
-			t.Errorf("%s, gap: %v, ×%d", e, e.Gap, e.Count)
+			t.Errorf("entry is %s, gap %v, count %d", e, e.Gap, e.Count)
 		}
 	}
 }
@@ -353,6 +353,6 @@ func TestUncontested(t *testing.T) {
 	s.settle(t)
 	list, err := l.Resource(recordsOf()).Namespace("calm").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) > 0 {
-		t.Errorf("%d records, %v", len(list.Items), err)
+		t.Errorf("%d records, %v, want none", len(list.Items), err)
 	}
 }

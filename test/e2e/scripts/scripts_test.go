@@ -180,6 +180,6 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		out = ts.ReadFile("stdout")
 		return err == nil && pattern.MatchString(out)
 	}) {
-		ts.Fatalf("after %s still not %s: %s %v", patience, args[0], strings.TrimSpace(out), err)
+		ts.Fatalf("after %s, output still does not match %s: %s %v", patience, args[0], strings.TrimSpace(out), err)
 	}
 }

@@ -101,7 +101,7 @@ func (a *aggregated) isServed(t *testing.T, c *cluster.Cluster) {
 			return
 		}
 		if time.Since(begin) > time.Minute {
-			t.Fatalf("it is not listed: %s", out)
+			t.Fatalf("gadgets cannot be listed: %s", out)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestServedAPI(t *testing.T) {
 		t.Helper()
 		r := done(t, home, c.KubeconfigPath, status, args...)
 		if out := r.stdout.String() + r.stderr.String(); !strings.Contains(out, says) {
-			t.Errorf("%v says\n%s, not %q", args, out, says)
+			t.Errorf("output of %v is\n%s\nwant %q", args, out, says)
 		}
 	}
 	do(0, "2 created", "apply", "-f", set)
@@ -149,7 +149,7 @@ func TestServedAPI(t *testing.T) {
 		do(2, "", "delete", "gadgets."+a.group+"/one", "-n", "default", "--server-timeout=1s", "--timeout=20s")
 		r := start(t, home, c.KubeconfigPath, "wait", "gadgets."+a.group+"/one", "-n", "default", "--for=delete", "--server-timeout=1s", "--timeout=3s")
 		if _ = r.Wait(); r.ProcessState.ExitCode() == 0 {
-			t.Errorf("what cannot be read is gone:\n%s", r.stdout.String())
+			t.Errorf("an object that cannot be read is reported as gone:\n%s", r.stdout.String())
 		}
 		do(0, "", "apply", "-f", write(t, configMap("default", "beside")))
 	}

@@ -203,7 +203,7 @@ func TestServerRestart(t *testing.T) {
 			continue
 		}
 		if seen[e.AuditID] {
-			t.Errorf("Audit-ID %s twice", e.AuditID)
+			t.Errorf("Audit-ID %s was used twice", e.AuditID)
 		}
 		seen[e.AuditID] = true
 		if e.Verb == "patch" && e.ResponseStatus.Code == 201 {
@@ -221,9 +221,9 @@ func TestServerRestart(t *testing.T) {
 func TestBadNetwork(t *testing.T) {
 	c := shared.Cluster(t)
 	tests := map[string]func(t *testing.T, p *proxy.TCP){
-		"far away":          func(_ *testing.T, p *proxy.TCP) { p.SetRTT(100 * time.Millisecond) },
+		"high latency":      func(_ *testing.T, p *proxy.TCP) { p.SetRTT(100 * time.Millisecond) },
 		"connections break": func(_ *testing.T, p *proxy.TCP) { p.Break() },
-		"held back": func(_ *testing.T, p *proxy.TCP) {
+		"delayed responses": func(_ *testing.T, p *proxy.TCP) {
 			p.Hold()
 			time.AfterFunc(time.Second, p.Release)
 		},
@@ -232,7 +232,7 @@ func TestBadNetwork(t *testing.T) {
 			p.Break()
 			restoreLater(t, p)
 		},
-		"hung up for a while": func(t *testing.T, p *proxy.TCP) {
+		"connections closed for a while": func(t *testing.T, p *proxy.TCP) {
 			p.HangUp()
 			p.Break()
 			restoreLater(t, p)
@@ -276,7 +276,7 @@ func TestBootstrappingCluster(t *testing.T) {
 	for outages := 0; outages < 3; outages, _ = v.told() {
 		select {
 		case err := <-done:
-			t.Fatalf("an answer (%v) before the server was there", err)
+			t.Fatalf("a result (%v) before the server was reachable", err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -391,12 +391,12 @@ func TestNewKindOfAnotherRun(t *testing.T) {
 			}
 		})
 		if err != nil {
-			t.Errorf("defined a moment ago: %v", err)
+			t.Errorf("wait for a new kind: %v", err)
 		}
 		second.mustApply(t, fmt.Sprintf("{apiVersion: %s/v1, kind: Widget, metadata: {name: w, namespace: %s}}", group, ns))
 		kubectl(t, c, "delete", "crd", "widgets."+group, "--wait=false")
 	}
-	t.Logf("%d of %d came before the kind was served", early, runs)
+	t.Logf("%d of %d runs waited for the kind to be served", early, runs)
 }
 
 // Kinds in kubectl's discovery cache need no request, and many objects need one.
@@ -484,7 +484,7 @@ func TestServerWarnings(t *testing.T) {
 	}
 	wait.Wait()
 	if len(v.warnings) != 20 {
-		t.Errorf("%d objects were warned of, want 20", len(v.warnings))
+		t.Errorf("%d objects have warnings, want 20", len(v.warnings))
 	}
 	for ref, texts := range v.warnings {
 		if len(texts) != 1 {

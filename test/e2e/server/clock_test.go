@@ -10,7 +10,7 @@ import (
 
 // For a machine whose clock is an hour ahead of the cluster, a lease that was just renewed looks
 // expired. Its holder would be reported as dead, and its finalizer as one to remove by hand.
-func TestClockIsOff(t *testing.T) {
+func TestClockSkew(t *testing.T) {
 	c, ns := shared.Cluster(t), uniqueName()
 	const off = -time.Hour
 	proxy := asAdmin(t, c)

@@ -86,7 +86,7 @@ func TestLock(t *testing.T) {
 			t.Errorf("a write of the second run: %v", err)
 		}
 		if err := one.lock.Release(t.Context()); err != nil {
-			t.Fatalf("the lock is not given back: %v", err)
+			t.Fatalf("the lock was not released: %v", err)
 		}
 		one, two = newLocker(t, kubeconfig, "one", parentIn(ns)), newLocker(t, kubeconfig, "two", parentIn(ns))
 	}
@@ -95,7 +95,7 @@ func TestLock(t *testing.T) {
 	}
 	for _, not := range []string{"before", "stolen"} {
 		if p.Count(http.MethodPatch, "/api/v1/namespaces/"+ns+"/configmaps/"+not) > 0 {
-			t.Errorf("a write without the lock has left: %s", not)
+			t.Errorf("a write without the lock was sent: %s", not)
 		}
 	}
 }
@@ -118,14 +118,14 @@ spec: {holderIdentity: dead, leaseDurationSeconds: 3, renewTime: "`+renewed+`", 
 `))
 			l := newLocker(t, c.KubeconfigPath, "alive", parentIn(ns))
 			if _, err := l.acquire(t, 0); err == nil {
-				t.Fatal("taken over without having been watched")
+				t.Fatal("the lock was taken over without a wait")
 			}
 			if _, err := l.acquire(t, time.Minute); err != nil {
 				t.Fatal(err)
 			}
 			got := ask(t, c, "get", "lease", lease, "-n", ns, "-o", "jsonpath={.spec.holderIdentity} {.spec.leaseTransitions} {.metadata.labels.team} {.metadata.annotations.k8sconnect\\.io/run}")
 			if got != "alive 5 shop run" {
-				t.Errorf("the Lease says %q", got)
+				t.Errorf("the Lease has %q, want alive 5 shop run", got)
 			}
 		})
 	}
@@ -159,13 +159,13 @@ func TestLockTakenAway(t *testing.T) {
 			select {
 			case <-held.Done():
 			case <-time.After(10 * time.Minute):
-				t.Fatal("the run goes on")
+				t.Fatal("the run did not end")
 			}
 			if err := l.write(t, ns, "late"); !errors.Is(err, context.Cause(held)) || !errors.As(err, new(*sets.LostError)) {
 				t.Errorf("a late write: %v", err)
 			}
 			if p.Count(http.MethodPatch, "/api/v1/namespaces/"+ns+"/configmaps/late") > 0 {
-				t.Error("it has left")
+				t.Error("the late write was sent")
 			}
 		})
 	}

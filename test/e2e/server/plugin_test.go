@@ -78,7 +78,7 @@ func (r *run) says(text string) {
 		select {
 		case <-r.stderr.written:
 		case <-time.After(10 * time.Minute):
-			r.t.Fatalf("it never said %q, but\n%s", text, r.stderr.String())
+			r.t.Fatalf("stderr never contained %q:\n%s", text, r.stderr.String())
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestRunOutlivesServer(t *testing.T) {
 		}
 	}
 	if len(ids) < n {
-		t.Errorf("%d requests with the run's id, want one an object at least", len(ids))
+		t.Errorf("%d requests with the run's id, want at least one for each object", len(ids))
 	}
 }
 
@@ -206,7 +206,7 @@ func runOf(t *testing.T, stream string) string {
 			return event.Run
 		}
 	}
-	t.Fatalf("no run in\n%s", stream)
+	t.Fatalf("no run id in\n%s", stream)
 	return ""
 }
 
@@ -225,7 +225,7 @@ func TestRunWaitsForServer(t *testing.T) {
 			}
 			r.ends(0)
 			if said := strings.Count(r.stderr.String(), "does not answer"); said != 1 {
-				t.Errorf("said %d times that the server does not answer:\n%s", said, r.stderr.String())
+				t.Errorf("reported %d times that the server does not answer, want once:\n%s", said, r.stderr.String())
 			}
 		})
 	}
@@ -249,14 +249,14 @@ func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 func TestRunInterrupted(t *testing.T) {
 	c := shared.Cluster(t)
 	set := write(t, manyConfigMaps(uniqueName(), 3))
-	t.Run("for the server", func(t *testing.T) {
+	t.Run("waiting for the server", func(t *testing.T) {
 		p, kubeconfig := behind(t, c)
 		p.Refuse()
 		r := start(t, "", kubeconfig, "apply", "-f", set, "--server-timeout=1h")
 		r.says("the API server does not answer")
 		interrupt(r)
 	})
-	t.Run("for a busy server", func(t *testing.T) {
+	t.Run("waiting for a busy server", func(t *testing.T) {
 		p, kubeconfig := watched(t, c)
 		p.Fail(-1, proxy.Path("", "/api"), proxy.Fault{Status: 429, RetryAfter: time.Hour})
 		r := start(t, "", kubeconfig, "apply", "-f", set, "--server-timeout=3h")
@@ -292,13 +292,13 @@ func watched(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 func TestRunOutlivesFaults(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
-		"429":                    {Status: 429, RetryAfter: time.Second},
-		"webhook down":           {Status: 500},
-		"503":                    {Status: 503},
-		"504":                    {Status: 504},
-		"reset":                  {},
-		"answer lost":            {AnswerLost: true},
-		"answer lost on the way": {Status: 504, AnswerLost: true},
+		"429":                      {Status: 429, RetryAfter: time.Second},
+		"webhook down":             {Status: 500},
+		"503":                      {Status: 503},
+		"504":                      {Status: 504},
+		"reset":                    {},
+		"answer lost":              {AnswerLost: true},
+		"answer lost by a gateway": {Status: 504, AnswerLost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, kubeconfig := watched(t, c)
@@ -308,11 +308,11 @@ func TestRunOutlivesFaults(t *testing.T) {
 			done(t, "", kubeconfig, 0, "apply", "-f", write(t, manyConfigMaps(ns, 20)))
 			patched := p.Count("PATCH", "/api/v1/namespaces/"+ns+"/configmaps")
 			if patched < 20 || patched > 23 {
-				t.Errorf("%d requests for 20 objects", patched)
+				t.Errorf("%d requests for 20 objects, want 20 to 23", patched)
 			}
 			out := ask(t, c, "get", "configmaps", "-n", ns, "-o", `jsonpath={range .items[*]}{.metadata.name} {range .metadata.managedFields[?(@.manager=="k8sconnect")]}x{end}{"\n"}{end}`)
 			if got := strings.Count(out, " x\n"); got != 20 {
-				t.Errorf("%d of 20 objects are ours, once:\n%s", got, out)
+				t.Errorf("%d of 20 objects have exactly one entry of k8sconnect:\n%s", got, out)
 			}
 		})
 	}
@@ -343,7 +343,7 @@ func gadgetNamed(group, name string) string {
 
 // Edge case 18: a definition and its object in one run, and again after the definition was removed,
 // when the cache on disk still has the kind.
-func TestKindFromBefore(t *testing.T) {
+func TestStaleKindInCache(t *testing.T) {
 	c, home, group := shared.Cluster(t), t.TempDir(), uniqueName()+".example.com"
 	text := gadgets(group) + gadget(group)
 	for i := range 10 { // enough for one list
@@ -426,7 +426,7 @@ spec: {group: `+group+`, version: v1, groupPriorityMinimum: 100, versionPriority
 }
 
 // Edge case 20: a webhook that does not respond yet is waited for, with its name in the report.
-func TestWebhookNotThereYet(t *testing.T) {
+func TestWebhookNotReadyYet(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := uniqueName()
 	hook := `apiVersion: admissionregistration.k8s.io/v1

@@ -90,7 +90,7 @@ func TestBootstrap(t *testing.T) {
 		"# phase 4 of 5, workloads: 3 objects\n", "name: storage-node\n", "name: storage-controller\n", "name: fast\n",
 		"# phase 5 of 5, webhooks: 1 object\n", "name: pools.storage.example.com\n")
 	if n := b.balancer.Stats().Connections; n != 0 {
-		t.Errorf("%d connections to an API server that need not be asked", n)
+		t.Errorf("%d connections to the API server, want none", n)
 	}
 
 	// The apply starts before the server. It reports why it waits, and again later.
@@ -99,7 +99,7 @@ func TestBootstrap(t *testing.T) {
 	r.hears(t, "s of 10m): EOF")
 	until(t, "it knocks again and again", func() bool { return b.balancer.Stats().Connections > 3 }, r.stderr.String)
 	if n := len(b.requests.Requests()); n != 0 {
-		t.Fatalf("%d requests came through a load balancer that is not healthy", n)
+		t.Fatalf("%d requests came through an unhealthy load balancer", n)
 	}
 
 	// Everything is applied as soon as possible, the network before the workloads that wait for it,

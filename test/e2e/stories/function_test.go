@@ -154,11 +154,11 @@ func TestFunction(t *testing.T) {
 	_, after := f.databases(t)
 	for name, uid := range before {
 		if now, stays := after[name]; stays && now != uid {
-			t.Errorf("%s was made anew", name)
+			t.Errorf("%s was recreated", name)
 		}
 	}
 	if after["db-39"] != first["db-39"] {
-		t.Error("a database that stayed was made anew")
+		t.Error("a database that is in both sets was recreated")
 	}
 
 	// One message has too little time: the run stops cleanly and reports the rest, and the next one
@@ -172,7 +172,7 @@ func TestFunction(t *testing.T) {
 	call(t, 0, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--lock-timeout=5m")...)
 	for _, r := range f.requests.Requests()[from:] {
 		if r.Method == http.MethodPatch && strings.Contains(r.URI, "/configmaps/db-4") {
-			t.Errorf("what was written is written again: %s", r.URI)
+			t.Errorf("an object that was already written was written again: %s", r.URI)
 		}
 	}
 	f.has(t, 10, n+10, "3")
@@ -188,11 +188,11 @@ func TestFunction(t *testing.T) {
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 	for _, want := range []string{"RunSucceeded: apply, run message-1, by ", "RunSucceeded: apply, run message-2, by ", "RunFailed: apply, run message-3, by ", "RunFailed: apply, run message-4, by "} {
 		if !strings.Contains(told, want) {
-			t.Errorf("no Event says %q:\n%s", want, told)
+			t.Errorf("no Event contains %q:\n%s", want, told)
 		}
 	}
 	lease := f.kubectl(t, "get", "leases", "-n", f.namespace, "-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/run}`)
 	if strings.TrimSpace(lease) != "message-4" {
-		t.Errorf("the lock was last held by run %q", lease)
+		t.Errorf("the lock was last held by run %q, want message-4", lease)
 	}
 }

@@ -108,12 +108,12 @@ spec:
 		"hint: add to the container's env: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
 	mended := strings.Replace(service, "args:", "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args:", 1)
 	if said := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(said, "warning") {
-		t.Errorf("warned about a problem that is fixed:\n%s", said)
+		t.Errorf("warning about a fixed problem:\n%s", said)
 	}
 
 	// The database is created: nothing blocks it.
 	if said := l.call(t, 0, database, "apply", "-f", "-", "--wait", "--dry-run=server").stderr.String(); strings.Contains(said, "warning") {
-		t.Errorf("warned of a first rollout:\n%s", said)
+		t.Errorf("warning about a first rollout:\n%s", said)
 	}
 	l.call(t, 0, database, "apply", "-f", "-", "--wait")
 	old := l.pods(t, "db", "registry.example/db:1.0.0", 1)[0]

@@ -100,7 +100,7 @@ func (k *kubelet) requests() string {
 // Story 3, continued: the cause of a crash is often only in the log. --logs shows the end of the
 // container's log before the crash, with values of Secrets masked. A node that does not respond
 // delays no other output.
-func TestLogsOfWhatCrashes(t *testing.T) {
+func TestLogsOfCrashedContainer(t *testing.T) {
 	l := newInnerLoop(t, "logs")
 	l.OwnOnly(t)
 	node := newKubelet(t, l.Cluster)
@@ -153,18 +153,18 @@ spec:
 	r.ends(t, 2)
 	says(t, r.stdout.String(), "ContainerCrash", "the lock file")
 	if all := r.stdout.String() + r.stderr.String(); strings.Contains(all, password) || strings.Contains(all, "log      starting") || strings.Contains(all, "\x1b") {
-		t.Errorf("it shows a Secret's value, lines that are not the last, or control characters:\n%s", all)
+		t.Errorf("output contains a Secret's value, lines before the last ones, or control characters:\n%s", all)
 	}
 	for request := range strings.Lines(node.requests()) {
 		if !strings.Contains(request, "previous=true") || !strings.Contains(request, "tailLines=3") {
-			t.Errorf("it was asked for %s", request)
+			t.Errorf("unexpected log request: %s", request)
 		}
 	}
 }
 
 // Story 3, continued: a job applies something that cannot start. Without a terminal, no user can
 // press Ctrl-C, so the wait ends long before its timeout, and reports the cause.
-func TestWhatCannotStartEndsTheWait(t *testing.T) {
+func TestWorkloadThatCannotStartEndsWait(t *testing.T) {
 	l := newInnerLoop(t, "cannot-start")
 	const set = `
 apiVersion: apps/v1

@@ -99,7 +99,7 @@ func until(t *testing.T, what string, is func() bool, state func() string) {
 	t.Helper()
 	const patience = 10 * time.Minute
 	if !cluster.Until(patience, is) {
-		t.Fatalf("not after %s: %s\n%s", patience, what, state())
+		t.Fatalf("timed out after %s: %s\n%s", patience, what, state())
 	}
 }
 
@@ -110,7 +110,7 @@ func says(t *testing.T, text string, want ...string) {
 	for _, w := range want {
 		_, after, found := strings.Cut(rest, w)
 		if !found {
-			t.Fatalf("does not say %q, or not in this order: %q\n%s", w, want, text)
+			t.Fatalf("output does not contain %q, or not in this order: %q\n%s", w, want, text)
 		}
 		rest = after
 	}

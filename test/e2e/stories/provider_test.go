@@ -129,13 +129,13 @@ func TestProvider(t *testing.T) {
 		"--for=has(self.status.loadBalancer.ingress)", "-o", "jsonpath={.status.loadBalancer.ingress[0].ip}")
 	kubectl(t, c, "", "patch", "service/web", "-n", "platform", "--subresource=status", "-p", `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"}]}}}`)
 	if got := r.ends(t, 0).stdout.String(); got != "192.0.2.7\n" {
-		t.Errorf("the address is %q", got)
+		t.Errorf("the address is %q, want 192.0.2.7", got)
 	}
 
 	// Other managers' fields are no difference, and the tool shows their owners.
 	kubectl(t, c, "", "annotate", "configmap/settings", "-n", "platform", "--field-manager=audit-team", "audit=2026")
 	if got := call(t, 0, kubeconfig, all, "diff", "-f", "-").stdout.String(); strings.Contains(got, "audit") {
-		t.Errorf("the diff shows what others manage: %s", got)
+		t.Errorf("the diff shows fields of other managers: %s", got)
 	}
 	says(t, call(t, 0, kubeconfig, "", "owners", "configmap/settings", "-n", "platform").stdout.String(), "audit-team", "k8sconnect")
 
@@ -161,7 +161,7 @@ func TestProvider(t *testing.T) {
 	}
 	says(t, call(t, 0, kubeconfig, crowd.String(), "apply", "-f", "-").stdout.String(), "401 created")
 	if said := call(t, 0, kubeconfig, "", "delete", "namespace/crowded", "--timeout=30m").stderr.String(); strings.Contains(said, "still there") {
-		t.Errorf("a namespace that is going is reported as stuck: %s", said)
+		t.Errorf("a terminating namespace is reported as stuck: %s", said)
 	}
 
 	// A namespace with a finalizer whose operator is scaled to zero is stuck, and the report says
@@ -180,7 +180,7 @@ func TestProvider(t *testing.T) {
 	}, r.stderr.String)
 	call(t, 2, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer)
 	if got := kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.finalizers}"); !strings.Contains(got, finalizer) {
-		t.Fatalf("it was not requested, and the finalizers are %s", got)
+		t.Fatalf("the removal was not confirmed, but the finalizers are %s", got)
 	}
 	call(t, 0, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer, "--yes")
 	r.ends(t, 0)

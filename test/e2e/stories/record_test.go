@@ -29,7 +29,7 @@ func TestRecordOfSeveralPods(t *testing.T) {
 		return kubectl(t, l.Cluster, "", "get", "configmap", "record", "-n", l.ns, "--ignore-not-found", "-o", "jsonpath={.metadata.ownerReferences[*].name}")
 	}
 	if got := keepers(); got != "first last" {
-		t.Fatalf("the record is kept by %q", got)
+		t.Fatalf("the owner references are %q, want first last", got)
 	}
 	says(t, l.call(t, 0, "", "owners", "configmap/record").stdout.String(), "first")
 

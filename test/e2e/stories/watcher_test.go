@@ -108,7 +108,7 @@ func TestWatcher(t *testing.T) {
 	// Existing objects are reported once, however often they are listed: only changes are reported
 	// again.
 	if n, m := len(r.stream(t, "awaited", "")), len(r.stream(t, "judged", "")); n != many || m != many {
-		t.Errorf("%d objects are reported, and their state %d times; there are %d, and none has changed", n, m, many)
+		t.Errorf("%d objects were reported, and their state %d times, want %d each", n, m, many)
 	}
 
 	// A burst of fifty changes to one object is reported about once a second, and always with its
@@ -119,7 +119,7 @@ func TestWatcher(t *testing.T) {
 	}
 	until(t, "the last of them is told", func() bool { return strings.Contains(r.stdout.String(), `"self.data.n":"50"`) }, r.stderr.String)
 	if n, most := len(r.stream(t, "judged", "c-0"))-1, int(time.Since(began).Seconds())+2; n > most {
-		t.Errorf("a burst of fifty changes is %d lines in %s", n, time.Since(began))
+		t.Errorf("a burst of fifty changes caused %d lines in %s", n, time.Since(began))
 	}
 
 	// A new object with the same name is recognized by its UID.
@@ -143,7 +143,7 @@ func TestWatcher(t *testing.T) {
 	set("c-0", "n", "done")
 	r.ends(t, 0)
 	if n := len(r.stream(t, "waited", "")); n != many {
-		t.Errorf("%d objects have a result, not %d", n, many)
+		t.Errorf("%d objects have a result, want %d", n, many)
 	}
 	const bound = 150
 	if peak > bound {
@@ -170,7 +170,7 @@ func TestWatcher(t *testing.T) {
 		r.hears(t, says)
 		set("of-"+user, "n", "done")
 		if r.ends(t, 0); strings.Count(r.stderr.String(), "you may not") != 1 {
-			t.Errorf("it is not one line: %s", &r.stderr)
+			t.Errorf("the missing right is not reported exactly once: %s", &r.stderr)
 		}
 	}
 	nobody, err := c.KubeconfigFor("nobody")

@@ -176,11 +176,11 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	})
 	c, _ := p.history(t)
 	if !c.Since.Equal(before.Since) {
-		t.Errorf("watched since %s, was since %s", c.Since, before.Since)
+		t.Errorf("watched since %s, want since %s", c.Since, before.Since)
 	}
 	for _, g := range c.Gaps {
 		if g.From.Before(before.Since.Add(-time.Second)) || g.To.After(ended.Add(2*time.Minute)) {
-			t.Errorf("a gap from %s to %s", g.From, g.To)
+			t.Errorf("unexpected gap from %s to %s", g.From, g.To)
 		}
 	}
 	for _, line := range r.lines() {

@@ -64,10 +64,10 @@ func TestRefused(t *testing.T) {
 	r := w.track(t, true, w.as(t, "limited"))
 	r.expect(t, w.takeOver(t, "a")...)
 	if watched := r.metric(t, "k8sconnect_tracker_kinds_watched"); watched != 1 {
-		t.Errorf("%v kinds are watched", watched)
+		t.Errorf("%v kinds are watched, want 1", watched)
 	}
 	if refused := r.metric(t, "k8sconnect_tracker_kinds_refused"); refused < 20 {
-		t.Errorf("%v kinds are refused", refused)
+		t.Errorf("%v kinds are refused, want at least 20", refused)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Edge case 85: a response without custom kinds, but with Kubernetes' own, does not remove them,
 // however often it comes: each is requested individually.
-func TestAnswersLackCustomKinds(t *testing.T) {
+func TestDiscoveryWithoutCustomKinds(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	p := newPatient(t, w, "lacking")
 	r := p.track(t, true, p.through)
@@ -59,6 +59,6 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 	p.apply(t, "flux", resource, p.work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
 	r.expect(t, "Widget/one: .spec.k lost by argo (Apply) to flux (Apply)")
 	if version() == "" {
-		t.Error("what was watched is forgotten")
+		t.Error("the watched kind was forgotten")
 	}
 }

@@ -19,8 +19,8 @@ func TestEndlessLists(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	w.claim(t, "a", "b")
 	for name, next := range map[string]proxy.Fault{
-		"ever the same": {Status: http.StatusOK, Body: again},
-		"ever too old":  {Status: http.StatusGone, Body: expired},
+		"always the same page": {Status: http.StatusOK, Body: again},
+		"always expired":       {Status: http.StatusGone, Body: expired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPatient(t, w, strings.ReplaceAll(name, " ", "-"))
@@ -45,7 +45,7 @@ func TestEndlessLists(t *testing.T) {
 				}
 			}
 			if lists < 3 || lists > 8 {
-				t.Errorf("%d requests of a list without end", lists)
+				t.Errorf("%d requests for an endless list, want 3 to 8", lists)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func TestRestart(t *testing.T) {
 		}
 	})
 
-	t.Run("what was not written is reported again", func(t *testing.T) {
+	t.Run("changes that were not written are reported again", func(t *testing.T) {
 		w.claim(t, "k1", "k2")
 		deaf := w.track(t, true)
 		deaf.mu.Lock()
@@ -69,7 +69,7 @@ func TestRestart(t *testing.T) {
 		again.expectEach(t, want...)
 	})
 
-	t.Run("another replica that becomes leader reports what the first did not write", func(t *testing.T) {
+	t.Run("a new leader reports changes that were not written", func(t *testing.T) {
 		w.claim(t, "l1", "l2")
 		first, second := w.track(t, true), w.track(t, false)
 		before := w.takeOver(t, "l1")
@@ -120,7 +120,7 @@ func TestCompacted(t *testing.T) {
 
 // A checkpoint of a history that was rolled back is noticed at once: nothing hangs, and the unknown
 // period is declared.
-func TestFuture(t *testing.T) {
+func TestCheckpointFromFuture(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	w.claim(t, "a", "b")
 	first := w.track(t, true)

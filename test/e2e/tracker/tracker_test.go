@@ -27,7 +27,7 @@ func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request 
 	}
 }
 
-func TestSeen(t *testing.T) {
+func TestReportedTakeovers(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	r := w.track(t, true)
 

@@ -137,7 +137,7 @@ func hangs(ctx context.Context, ts *testscript.TestScript, args []string) {
 		for !stderr.shows("\n    " + code + ": ") {
 			select {
 			case err := <-ended:
-				ts.Fatalf("the wait ended (%v) before it said %s\n%s%s", err, code, &stderr, &stdout)
+				ts.Fatalf("the wait ended (%v) before it reported %s\n%s%s", err, code, &stderr, &stdout)
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
@@ -149,7 +149,7 @@ func hangs(ctx context.Context, ts *testscript.TestScript, args []string) {
 	}
 	for _, code := range args[1:] {
 		if !stdout.shows("\n    " + code + ": ") {
-			ts.Fatalf("the result does not say %s\n%s%s", code, &stderr, &stdout)
+			ts.Fatalf("the result does not contain %s\n%s%s", code, &stderr, &stdout)
 		}
 	}
 	ts.Logf("%s", &stderr)
@@ -237,6 +237,6 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		err = ts.Exec(args[1], args[2:]...)
 		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
 	}) {
-		ts.Fatalf("after %s still not %s: %v", patience, args[0], err)
+		ts.Fatalf("after %s, output still does not match %s: %v", patience, args[0], err)
 	}
 }

@@ -112,7 +112,7 @@ func TestDeprecatedField(t *testing.T) {
 			}
 		}
 		if (ours == 1) != s.want || ours > 1 {
-			t.Errorf("step %d: warned %q", i, told)
+			t.Errorf("step %d: warnings are %q", i, told)
 		}
 	}
 }
@@ -126,5 +126,5 @@ func eventually(t *testing.T, what string, is func() bool) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatal("not in time: " + what)
+	t.Fatal("timed out: " + what)
 }

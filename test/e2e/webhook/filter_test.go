@@ -11,7 +11,7 @@ import (
 )
 
 // If no owner's fields change, the API server does not call the webhook.
-func TestSameOwnerCallsNothing(t *testing.T) {
+func TestUpdateBySameOwnerCallsNoWebhook(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "same")
 	u := r.admin.apply(t, settings("same", "a", `{k: "0"}`), "flux", false)
@@ -20,16 +20,16 @@ func TestSameOwnerCallsNothing(t *testing.T) {
 		r.admin.apply(t, settings("same", "a", fmt.Sprintf(`{k: "%d"}`, i+1)), "flux", false)
 	}
 	if n := r.calls(t, "ownership") - calls; n != 0 {
-		t.Errorf("%d calls for updates by the same owner", n)
+		t.Errorf("%d calls for updates by the same owner, want none", n)
 	}
 	r.admin.update(t, u, "helm", func(o map[string]any) { o["data"].(map[string]any)["k"] = "x" })
 	if n := r.calls(t, "ownership") - calls; n != 1 {
-		t.Errorf("%d calls for a takeover", n)
+		t.Errorf("%d calls for a takeover, want 1", n)
 	}
 }
 
 // Edge case 78: the webhook is never called for writes that a control plane depends on.
-func TestNeverMatched(t *testing.T) {
+func TestControlPlaneWritesNeverMatch(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "never")
 	calls := r.calls(t, "ownership") + r.calls(t, "deprecation")
@@ -52,7 +52,7 @@ func TestNeverMatched(t *testing.T) {
 }
 
 // Edge case 76: objects with generated names, and deletions of one object or all.
-func TestNamelessAndDeleted(t *testing.T) {
+func TestGeneratedNamesAndDeletions(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: allOld{}})
 	r.namespace(t, "nameless")
 	u := object("v1", "ConfigMap", `{metadata: {generateName: web-, namespace: nameless}, data: {k: "1"}}`)
@@ -78,9 +78,9 @@ func TestNamelessAndDeleted(t *testing.T) {
 	}
 	left, err := door.List(t.Context(), metav1.ListOptions{LabelSelector: "!x"})
 	if err != nil || len(left.Items) > 0 {
-		t.Errorf("%d left, %v", len(left.Items), err)
+		t.Errorf("%d objects are left, %v", len(left.Items), err)
 	}
 	if told := r.admin.told(); told != nil {
-		t.Errorf("deletions say %q", told)
+		t.Errorf("deletions caused warnings %q", told)
 	}
 }

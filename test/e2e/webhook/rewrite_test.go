@@ -16,7 +16,7 @@ import (
 
 // Edge case 15: a mutating webhook restores a value that was changed by force. The owner changes
 // but not the value, so nothing was taken.
-func TestRewritten(t *testing.T) {
+func TestWebhookRestoresValue(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "rewritten")
 	r.admin.apply(t, settings("rewritten", "a", `{k: "1"}`), "argo", false)
@@ -29,7 +29,7 @@ func TestRewritten(t *testing.T) {
 	r.admin.told()
 	u := r.admin.apply(t, settings("rewritten", "a", `{k: "2"}`), "flux", false)
 	if k, _, _ := unstructured.NestedString(u.Object, "data", "k"); k != "1" {
-		t.Fatalf("k is %q", k)
+		t.Fatalf("k is %q, want 1", k)
 	}
 	if told := r.admin.told(); told != nil {
 		t.Errorf("warned %q", told)

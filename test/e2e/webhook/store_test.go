@@ -59,14 +59,14 @@ func TestStore(t *testing.T) {
 		t.Error(err)
 	}
 	if err := store.Update(t.Context(), other); !apierrors.IsConflict(err) {
-		t.Errorf("over another's version: %v", err)
+		t.Errorf("update with an old version: %v, want a conflict", err)
 	}
 	other.ResourceVersion = ""
 	if err := store.Update(t.Context(), other); err == nil {
-		t.Error("over whichever version there is")
+		t.Error("update without a version succeeded")
 	}
 	if _, err := store.Get(t.Context(), "store", "none"); !apierrors.IsNotFound(err) {
-		t.Errorf("of none: %v", err)
+		t.Errorf("get of a missing record: %v, want not found", err)
 	}
 	var found []string
 	err = store.List(t.Context(), func(r *ownership.Record) error {
@@ -74,6 +74,6 @@ func TestStore(t *testing.T) {
 		return nil
 	})
 	if err != nil || len(found) != 1 || found[0] != "a1" {
-		t.Errorf("found %v, %v", found, err)
+		t.Errorf("listed %v, %v, want a1", found, err)
 	}
 }

@@ -27,7 +27,7 @@ func (r *running) namespace(t *testing.T, name string) {
 }
 
 // Every kind of client that takes a path gets a warning at once, which names the object.
-func TestEveryClientIsTold(t *testing.T) {
+func TestEveryClientGetsWarning(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	const ns = "clients"
 	r.namespace(t, ns)
@@ -74,7 +74,7 @@ func TestEveryClientIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.admin.apply(t, settings(ns, name, `{k: "1"}`), "argocd-controller", false)
 			if told := r.admin.told(); told != nil {
-				t.Errorf("a create says %q", told)
+				t.Errorf("a create caused the warnings %q", told)
 			}
 			if diff := cmp.Diff([]string{tt.want}, tt.write(t, name)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestEveryClientIsTold(t *testing.T) {
 
 // The basis of promise 3: a hint's description of the written object is what the API server then
 // stores, as metadata watches see it. It names the user in addition to the manager (edge case 73).
-func TestHintIsWhatIsCommitted(t *testing.T) {
+func TestHintMatchesStoredObject(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "hints")
 	// JSON can spell the variable's name in several ways.
@@ -129,7 +129,7 @@ func TestConflictIsNoTakeover(t *testing.T) {
 		t.Fatal("no conflict")
 	}
 	if n := r.calls(t, "ownership") - calls; n != 0 || r.admin.told() != nil || len(r.hints.of(u)) > 0 {
-		t.Errorf("%d calls, hints %+v", n, r.hints.of(u))
+		t.Errorf("%d calls, want none; hints %+v, want none", n, r.hints.of(u))
 	}
 }
 
@@ -149,7 +149,7 @@ func TestDryRun(t *testing.T) {
 
 // Edge case 9: the API server merges the oldest of more than ten updaters into one manager of its
 // own. That is no takeover; a simultaneous takeover is reported on its own.
-func TestAncientChanges(t *testing.T) {
+func TestMergedUpdatersAreNoTakeover(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "ancient")
 	u := r.admin.apply(t, settings("ancient", "a", `{k: "1"}`), "argo", false)
@@ -165,7 +165,7 @@ func TestAncientChanges(t *testing.T) {
 		o["data"].(map[string]any)["k"] = "2"
 	})
 	if !strings.Contains(fmt.Sprint(u.GetManagedFields()), "ancient-changes") {
-		t.Fatal("nothing was folded")
+		t.Fatal("the oldest updaters were not merged")
 	}
 	if diff := cmp.Diff([]string{"ConfigMap/ancient/a: .data.k taken from argo by updater-14"}, r.admin.told()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -174,7 +174,7 @@ func TestAncientChanges(t *testing.T) {
 
 // A manager that applies fields that it updated before, or scales what it has applied, takes
 // nothing from others (edge case 71: owners are not visible through /scale).
-func TestOneselfByOtherMeans(t *testing.T) {
+func TestSameManagerWithOtherOperation(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "oneself")
 	const web = `

@@ -41,10 +41,10 @@ func TestUpAndDown(t *testing.T) {
 	want := "export KUBECONFIG=" + filepath.Join(dir, "kubeconfig") + "\n"
 
 	if stdout, stderr, err := controlplane(t, dir, "status"); err != nil || stdout != "no cluster is up\n" || stderr != "" {
-		t.Errorf("status of nothing: %v: %s%s", err, stdout, stderr)
+		t.Errorf("status without a cluster: %v: %s%s", err, stdout, stderr)
 	}
 	if _, stderr, err := controlplane(t, dir, "down"); err != nil || stderr != "no cluster is up\n" {
-		t.Errorf("down of nothing: %v: %s", err, stderr)
+		t.Errorf("down without a cluster: %v: %s", err, stderr)
 	}
 	stdout, stderr, err := controlplane(t, dir, "up", "--nodes", "0")
 	if err != nil || stdout != want {
@@ -75,7 +75,7 @@ func TestUpAndDown(t *testing.T) {
 	}
 }
 
-func TestHalfDead(t *testing.T) {
+func TestUpAndDownAfterKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane; not with -short")
 	}
