@@ -117,7 +117,7 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// The rule's message comes first, then that of the conventions, then the sentence.
+// say returns the rule's message, or else the message of the conventions, or else sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {
@@ -160,7 +160,8 @@ type Verdict struct {
 	// Err says why the condition could not be evaluated. It is nil if the condition is met or has
 	// failed.
 	Err error
-	// Recheck is when the verdict may change although the object does not; zero means never.
+	// Recheck is the time after which the verdict may change even if the object does not; zero
+	// means never.
 	Recheck time.Duration
 }
 

@@ -68,7 +68,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 }
 
 // goesAt reports whether to delete this version of the object, and binds the deletion to it. If
-// Stays keeps the object, the target ends as kept.
+// Stays returns a reason to keep the object, the target ends as kept.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true

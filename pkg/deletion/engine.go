@@ -151,7 +151,7 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	return nil
 }
 
-// phase returns false if some of its objects still exist, or may exist.
+// phase runs one phase. It returns false if some of the phase's objects still exist, or may exist.
 func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	watching, stop := context.WithCancel(ctx)
 	var views []*view

@@ -97,8 +97,8 @@ type explanation struct {
 	causes []event.Cause
 	told   schedule.Told
 	passed bool
-	// lasting maps the codes of causes that may end the wait to the time since which every
-	// explanation has found them.
+	// lasting contains the causes that may end the wait, by code. Its values are the times since
+	// which every explanation has found the cause.
 	lasting map[string]time.Time
 }
 

@@ -22,8 +22,8 @@ var table string
 // releases are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
-	// Replacement is the one that the type's documentation names; empty if there is none. It may
-	// itself be deprecated by now.
+	// Replacement is the version that the type's documentation recommends instead; empty if there
+	// is none. It may itself be deprecated by now.
 	Replacement schema.GroupVersionKind
 }
 
@@ -182,10 +182,11 @@ func Versions(kind schema.GroupKind) []schema.GroupVersionKind {
 	return all
 }
 
-// CheckUpgrade returns the notice for a built-in kind at a version that is deprecated in the target
-// release to, from the point of view of today's server. goes is set if the target release no longer
-// serves the version. The recommended version is one that both releases serve, if there is one. If
-// server is unknown, the notice is that of the target release.
+// CheckUpgrade returns the notice for a built-in kind at a version; ok is false if the target
+// release, to, has not deprecated the version, or is unknown. Gone in the notice refers to server,
+// today's release. goes is set if the target release no longer serves the version. The recommended
+// version is one that both releases serve, if there is one. If server is unknown, the notice is
+// that of the target release.
 func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, goes, ok bool) {
 	if n, ok = Check(gvk, to); !ok || server.IsZero() {
 		return n, n.Gone, ok
@@ -200,15 +201,16 @@ func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, go
 	return n, goes, ok
 }
 
-// Goes reports whether the field no longer has an effect in that release.
+// Goes reports whether the field no longer has an effect in the release that was passed to
+// [Fields].
 func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 
 // Steps returns the path as keys and positions, from the root of the object.
 func (n FieldNotice) Steps() []any { return n.steps }
 
-// Stored returns the versions that the CRD deprecates or no longer serves but at which objects may
-// be stored. now is the current storage version. The API server refuses a CRD that omits a version
-// in its status.storedVersions.
+// Stored returns the CRD's deprecated or unserved versions at which objects may be stored. now is
+// the current storage version. The API server refuses a CRD that omits a version in its
+// status.storedVersions.
 func (d Definition) Stored() (old []string, now string) {
 	for _, v := range d.Versions {
 		switch {

@@ -38,8 +38,9 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 }
 
 // successor returns the documented replacement if the server serves it and has not deprecated it.
-// Otherwise it returns the preferred version for which that holds. If there is none, it returns the
-// documented replacement if that is at least served.
+// Otherwise it returns the most preferred version that the server serves and has not deprecated. If
+// there is no such version, it returns the documented replacement if the server at least serves
+// that.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -107,7 +108,8 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice omits the parts that the replacement has in common with Kind.
+// advice returns the replacement without the parts that it has in common with Kind; "" if there is
+// no replacement.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():

@@ -220,7 +220,8 @@ const (
 	worthAll = 8
 )
 
-// One list replaces several questions, unless that list has failed before.
+// batches returns the questions to ask. One list replaces several single reads, unless that list
+// has failed before.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {

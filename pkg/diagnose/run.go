@@ -24,8 +24,9 @@ type Run struct {
 	// misses counts unanswered questions, including repeated ones.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered maps failed questions to their errors; order keeps their order. A cause already
-	// explains the excused ones.
+	// unanswered maps failed questions to their errors, and order contains these questions in the
+	// order in which they were asked. excused contains the failed questions that a cause already
+	// explains.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -57,8 +58,8 @@ func Once[T any](r *Run, name string, read func() T) T {
 // if its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which the collector keeps only a part. [Question.Kept] names
-// that filter.
+// Collect is [Run.Ask] for a list. The collector keeps only a part of the list. [Question.Kept]
+// names that filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -333,7 +334,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled ignores replays, because a refused one says nothing about reads.
+// allTroubled reports whether all questions failed because of the server as a whole. It ignores
+// replays, because a refused one says nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {

@@ -65,7 +65,8 @@ func ownFinalizers(u *unstructured.Unstructured) []string {
 	})
 }
 
-// managers omits tools that people use, and names that many controllers share.
+// managers returns the names of the managers that set the finalizer. It omits tools that people
+// use, and names that many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -97,7 +98,7 @@ func domainOf(finalizer string) string {
 	return domain
 }
 
-// related reports whether the domains are equal or one contains the other.
+// related reports whether the domains are equal or one is a subdomain of the other.
 func related(a, b string) bool {
 	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
 		return false

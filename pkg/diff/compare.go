@@ -77,7 +77,7 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 }
 
 // attribute adds owners to changes, and marks conflicts and takeovers. Adopted fields count as
-// ours. Owners such as before-first-apply are named only by the conflict.
+// ours. Only a conflict contains owners such as before-first-apply.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
@@ -110,7 +110,8 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds the kind and name of a new object, which no one owns.
+// named returns the fields of a new object together with its kind, namespace and name, which have
+// no owner.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -122,8 +123,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly is for an object that the server would refuse even if we took all conflicting
-// fields.
+// contestedOnly returns the result for an object that the server would refuse even if we took all
+// conflicting fields.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,

@@ -14,10 +14,10 @@ type Deprecations struct {
 	// server.
 	Release, Server string
 	Namespace       string
-	// Uses lists the uses of APIs that the release removes first, and then the others.
+	// Uses begins with the uses of APIs that the release removes; the other uses follow.
 	Uses []DeprecatedUse
-	// Left counts managed-fields entries at deprecated versions whose managers no longer write
-	// them. Hint says how to rewrite them.
+	// Left counts managed-fields entries at deprecated versions that their managers no longer
+	// write. Hint says how to rewrite the entries.
 	Left   int
 	Hint   string
 	Stored []StoredVersions

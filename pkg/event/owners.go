@@ -32,7 +32,8 @@ type Holding struct {
 
 // History lists the ownership changes that the webhook recorded.
 type History struct {
-	// Transitions are sorted by their last occurrence. If From is set, none is older than that.
+	// Transitions are sorted by their last occurrence. If From is set, no transition is older than
+	// From.
 	Transitions []Transition
 	From        time.Time
 	Dropped     int

@@ -94,7 +94,8 @@ type Cause struct {
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
 	// Passing means that the cause does not prevent readiness. For example, it concerns Pods that
-	// are being replaced, or something behind a load balancer, which gets its address regardless.
+	// are being replaced, or Pods behind a load balancer: a load balancer gets its address
+	// regardless of its Pods.
 	Passing bool `json:"-"`
 	// Doubt means that this is not a cause but something that could not be read.
 	Doubt bool `json:"-"`

@@ -127,9 +127,9 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element that the sets contain for an item. If they do not contain the item's
-// own element, Identify considers the elements that the item may have once the server has set
-// defaults. It returns one of these if it is the only one that accept allows.
+// Identify returns the element that the sets contain for an item. If the sets lack the item's own
+// element, Identify considers the elements that the item may have once the server has set defaults.
+// It returns such an element if accept allows no other.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -157,9 +157,8 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 	})
 }
 
-// Unproven returns the key fields of pe that the item does not set, but that its owner does: below
-// contains them. The owner set them explicitly, so their values may differ from the server's
-// defaults.
+// Unproven returns the key fields of pe that the item does not set but that below contains. Their
+// owner set these fields explicitly, so their values may differ from the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -280,8 +279,9 @@ func (x Index) isDistinct() bool {
 }
 
 // Pair matches the items of two lists by element. pairs holds the positions of items in both lists,
-// in the order of x. gone holds the positions of items that only x has, and come those of items
-// that only other has. Several items with one element are paired in order.
+// in the order of x. gone holds the positions of items that are only in x; come holds the positions
+// of items that are only in other. If several items have the same element, Pair matches them in
+// order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -344,7 +344,8 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys handles lists whose items have a single string as their key, as most long lists do.
+// textKeys returns the keys of list items if each key is a single string, and false otherwise. Most
+// long lists have such keys.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

@@ -312,8 +312,8 @@ func (e *NotFoundError) Hint() string {
 }
 
 // Nearest returns the candidate that the user most likely meant by p, and false if there is none.
-// The candidate may have another key, have elements that p lacks, or correct a typo. A parent of p
-// is not considered.
+// The candidate may have different keys or more elements than p, or it may correct a typo. Nearest
+// ignores p itself and its parents.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
 	const step, far = 100, 1 << 20 // A skipped element costs more than any difference in text.
 	best, least := Path(nil), far
@@ -336,8 +336,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing from p. It returns -1 if other elements differ,
-// or if c is below p. It ignores the keys of list items and the case of names.
+// skips returns the number of elements of c that p omits. It returns -1 if p is not c with elements
+// omitted, or if c is below p. It ignores the keys of list items and the case of names.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -101,8 +101,8 @@ func (p Pattern) Means(object map[string]any, path Path) bool {
 // sorted. Each path names exactly one value; a list item with the same key as another item is
 // omitted.
 //
-// The sets are the field sets of owners, which provide the keys of list items. Items that are in no
-// set get the key that such items have in Kubernetes' own kinds.
+// The keys of list items come from the given field sets of owners. An item that is in no set gets
+// the key that such items have in Kubernetes' own kinds.
 func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
 	var x expansion
 	x.walk(nil, p, object, sets)
@@ -191,8 +191,8 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	return out
 }
 
-// EmptyLists returns the paths of the empty lists in an object. If the items of such a list have
-// owners of their own, no field set contains the list's path.
+// EmptyLists returns the paths of the empty lists in an object. No field set contains the path of
+// an empty list whose items would have their own owners.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

@@ -75,7 +75,7 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// BelowEach returns the non-empty parts of the sets below an element.
+// BelowEach returns the part of each set below an element. It omits empty parts.
 func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set
 	for _, set := range sets {
@@ -250,8 +250,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// Most keys of fieldsV1 are field names, and most keys of list items are one plain string. For
-// both, decodeElement avoids the slower JSON decoder.
+// decodeElement decodes a key of fieldsV1. Most such keys are field names, and most keys of list
+// items are one plain string. decodeElement avoids the slower JSON decoder for both.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil

@@ -157,10 +157,10 @@ func isStatus(p fieldpath.Path) bool {
 }
 
 // writer returns the owner that made the write, or nil if the managed fields do not prove which one
-// it was. The writer is the owner that gained a path, or else the one whose time changed. Times are
-// in whole seconds, so a second write soon afterwards may change neither. In that case, the only
-// owner with the latest time is the writer. A client that only removes other owners' fields leaves
-// no trace.
+// it was. The writer is the only owner that gained a path or, if no owner did, the only owner whose
+// time changed. Times are in whole seconds, so a write soon after another may change neither paths
+// nor times. In that case, the only owner with the latest time is the writer. A client that only
+// removes other owners' fields leaves no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {

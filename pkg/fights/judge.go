@@ -144,7 +144,7 @@ func (w *watched) values(p fieldpath.Path) []*any {
 }
 
 // returns reports whether a sequence goes back and forth: at least every other change must lead
-// back to an earlier state. The values of a counter or clock never do.
+// back to an earlier state. A counter or clock never returns to an earlier state.
 func returns[T comparable](states []T) bool {
 	distinct := map[T]bool{}
 	for _, s := range states {

@@ -22,8 +22,9 @@ type Reading struct {
 	Versions []string
 }
 
-// Baselines returns at most the given number of objects whose metadata from before the first
-// observed change is worth reading. It omits objects with many writes, which reveal enough.
+// Baselines returns the objects whose metadata from before the first observed change should be
+// read, up to the given number. It omits objects with many writes, because those writes reveal
+// enough.
 func (t *Tally) Baselines(most int) []Reading {
 	const few = 8
 	var out []Reading
@@ -56,8 +57,8 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 const readWrites = 8
 
 // Unexplained returns the objects to read in full: those with several owners, and those with writes
-// that the metadata does not explain, up to a maximum of each. beyond counts the remaining objects
-// of the second kind.
+// that the metadata does not explain. It returns at most the given number of each group. beyond
+// counts the objects of the second group that it omits.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)
@@ -92,8 +93,8 @@ func (w *watched) plainWrites() int {
 	return n
 }
 
-// busiest returns the objects with the most writes. Objects without managed fields come last,
-// because even their status writes count.
+// busiest returns the objects with the most writes, up to the given number. Objects without managed
+// fields come last, because their writes include status writes.
 func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	var all []*watched
 	for _, w := range t.objects {

@@ -188,7 +188,7 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send returns a note about side effects, or "".
+// send writes the managed fields. It returns a note about side effects, or "".
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply. Its conflicts are the current ones without the
-// managers that gave the field away.
+// foresee predicts the receiver's next apply. The conflicts after the transfer are the current
+// conflicts, but without the managers that gave the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil

@@ -13,8 +13,8 @@ type Conflict struct {
 	// value from null.
 	Yours, Live any
 	HasLive     bool
-	// SameValue means that both are spellings of one value, so taking the path would change only
-	// its owner.
+	// SameValue means that Yours and Live are spellings of one value, so taking the path would
+	// change only its owner.
 	SameValue bool
 	// Owners are all owners of the path itself, or of a path above or below it, sorted.
 	Owners []Owner
@@ -156,9 +156,9 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists returns false if an item has no element, so that the caller must compare the lists as whole
-// values. After a create or update, several items may have the same element. They are compared in
-// order.
+// lists compares two lists item by item. It returns false if an item has no element; the caller
+// must then compare the lists as whole values. After a create or update, several items may have the
+// same element. These are compared in order.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

@@ -129,8 +129,8 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 
 // HoldersOf returns all owners of a path that has an owner, or of anything below it, sorted. A path
 // that has an owner is never inside an atomic value. So if a parent of the path also has an owner,
-// that owner set the parent when it was empty ("labels: {}") and does not own what others put into
-// it.
+// the parent was empty when that owner wrote it ("labels: {}"), and the owner does not own what
+// others put into it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {

@@ -55,14 +55,14 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// SameEntry reports whether both are the same entry in two versions of an object. To the API
+// SameEntry reports whether o and other are the same entry in two versions of an object. To the API
 // server, an applier at another API version is the same owner, but an updater is a different one.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
 
-// Equal reports whether both are the same owner, regardless of times.
+// Equal reports whether o and other are the same owner, regardless of times.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
@@ -72,8 +72,8 @@ func (o Owner) Equal(other Owner) bool {
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
-	// WriteOnly is the part of Fields that the server records under stringData, and neither
-	// protects nor removes. It is nil if there is no such part.
+	// WriteOnly is the part of Fields that the server records under stringData. The server neither
+	// protects nor removes these fields. It is nil if there is no such part.
 	WriteOnly *fieldpath.Set
 }
 
@@ -109,8 +109,8 @@ func LastAppliedPath() fieldpath.Path {
 // IsLastApplied reports whether a path is that of the last-applied annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest API version among the entries that the of function accepts; empty if it
-// accepts none.
+// Newest returns the newest API version among the entries for which of returns true, or "" if there
+// are none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

@@ -5,9 +5,9 @@ import (
 )
 
 // Project returns the part of an object that is in a field set. Atomic values are included whole,
-// and lists keep the order of the object. List items keep their key fields. If the object leaves a
-// part of an item's key to the server's defaults, the item is recognized if it is the only one that
-// fits. Project is idempotent.
+// and lists keep the order of the object. List items keep their key fields. If an item omits part
+// of its key, which the server then defaults, Project identifies the item only if exactly one
+// element of the set fits and belongs to no other item. Project is idempotent.
 //
 // The result shares values with the object: do not change it in place.
 func Project(object map[string]any, set *fieldpath.Set) map[string]any {

@@ -167,8 +167,8 @@ type Node struct {
 	// Owners are the owners of the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
 	// Below contains all parts of the value if they are owned separately, including parts without
-	// an owner. If it is empty, the value is owned as a whole (a scalar, an atomic list or map, or
-	// an empty one), or it has no owner.
+	// an owner. If Below is empty, the value is owned as a whole (a scalar, an atomic list or map,
+	// or an empty list or map), or has no owner.
 	Below []Node
 	// Absent means that the path has an owner but does not exist in the object at this API version.
 	Absent bool

@@ -112,8 +112,8 @@ func (r *reader) notText(path []any, value any, want string) {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields removes fields that only a server can have set, which show that the object
-// was copied from a cluster. It returns a warning that names them, or "".
+// withoutServerFields removes fields that only a server sets. Such fields show that the object was
+// copied from a cluster. It returns a warning that names them, or "".
 //
 // In a server-side apply, the API server (1.36) refuses managedFields, even empty (KEP-555),
 // another uid or resourceVersion, deletionTimestamp and deletionGracePeriodSeconds. It ignores

@@ -195,8 +195,9 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault masks values both before and after it joins lines, because a value may span several lines.
-// It also masks URLs, which may contain a password or token.
+// fault returns a kustomize error without secret values. It masks values both before and after it
+// joins lines, because a value may span several lines. It also masks URLs, which may contain a
+// password or token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

@@ -47,7 +47,8 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// text adds a missing newline at the end, even to a block scalar, as kubectl does.
+// text returns the input as UTF-8. It adds a missing newline at the end, even to a block scalar, as
+// kubectl does.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -108,9 +109,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns nil for text that is not UTF-16. Without a byte order mark, the first character
-// reveals the encoding: it is ASCII in YAML and JSON, so one of its two bytes is zero. UTF-8 text
-// must not contain a zero byte (YAML 1.2, 5.2).
+// utf16Of returns a decoder for UTF-16 text, or nil for other text. Without a byte order mark, the
+// first character reveals the encoding: it is ASCII in YAML and JSON, so one of its two bytes is
+// zero. UTF-8 text must not contain a zero byte (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -208,10 +209,10 @@ func publicURLs(text string) string {
 }
 
 const (
-	// moment is how long an input may deliver no data before it is reported as blocked.
+	// If an input delivers no data for a moment, it is reported as blocked.
 	moment = time.Second
-	// longestSilence is how long standard input, a pipe or a kustomization may deliver no data
-	// before reading it fails.
+	// If standard input, a pipe or a kustomization delivers no data for longestSilence, reading it
+	// fails.
 	longestSilence = 5 * time.Minute
 )
 
@@ -235,8 +236,8 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// Both name the input: name at the beginning of an error message, and what in the middle of a
-	// sentence.
+	// name is for the beginning of an error message, and what is for the middle of a sentence. Both
+	// describe the input.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)

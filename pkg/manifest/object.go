@@ -48,8 +48,8 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// isTemplate reports whether a text is probably a template, which its braces make invalid. Braces
-// count only near a fault or at the start of the text, because valid texts may contain them
+// isTemplate reports whether a text is probably a template that is invalid because of its braces.
+// Braces count only near a fault or at the start of the text, because valid texts may contain them
 // elsewhere; alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
@@ -123,7 +123,8 @@ const kustomizationFile = "a kustomization, which -k reads"
 // The items of a typed list inherit its group.
 type group struct{ apiVersion, kind string }
 
-// read also visits nested lists. path is the location of fields in the document.
+// read reads an object or a list, including nested lists. path is the location of fields in the
+// document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion

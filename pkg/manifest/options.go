@@ -43,7 +43,8 @@ type Options struct {
 	// Client fetches URLs; nil means a client with a timeout of one minute.
 	Client *http.Client
 	// Tell is called when an input blocks. The what parameter names the input, since is the time of
-	// its last data, and within is the longest time that it may deliver none. Tell may be nil.
+	// its last data, and within is the longest time without data before the read fails. Tell may be
+	// nil.
 	Tell func(what string, since time.Time, within time.Duration)
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kind describes a kind as declared by the cluster, or by a CRD of the same set.
+// Kind describes a kind as declared by the cluster, or by a CRD in the input.
 type Kind struct {
 	GVK schema.GroupVersionKind
 	// Resource is empty if the kind is declared only by a CRD that has not been applied yet.

@@ -18,11 +18,11 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	// Wide is the Table format with additional columns. Only the verb sets supports it.
+	// Wide is the Table format with additional columns. Only the "sets" verb supports it.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is a format for a code review or a job summary. Only the verbs deprecated and diff
-	// support it.
+	// Markdown is a format for a code review or a job summary. Only the "deprecated" and "diff"
+	// verbs support it.
 	Markdown = "markdown"
 	// HTML is a file for a browser. Only surveys support it.
 	HTML = "html"
@@ -47,7 +47,7 @@ func IsOfObjects(format string) bool {
 		strings.HasPrefix(format, JSONPath+"=")
 }
 
-// WantsObjects reports whether a format of the verb wait prints objects.
+// WantsObjects reports whether a format of the "wait" verb prints objects.
 func WantsObjects(format string) bool {
 	return format == YAML || format == KYAML || IsOfObjects(format)
 }

@@ -127,8 +127,7 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
-// atOnce is how soon after the webhook's start a watch must begin for its history to count as
-// complete.
+// A history counts as complete if its watch began within atOnce of the webhook's start.
 const atOnce = time.Minute
 
 // cover returns an error if none of the places was being watched, because an empty result would

@@ -125,7 +125,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable returns false for an object with nothing but a name, which has no managed fields.
+// anyOwnable reports whether any field can have an owner. It returns false for an object with
+// nothing but a name, which has no managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -207,8 +208,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns why an empty record does not prove that no field was taken, or nil if it does
-// prove that.
+// unvouched returns nil if an empty record proves that no field was taken, and otherwise an error
+// that says why it does not.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:

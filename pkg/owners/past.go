@@ -233,7 +233,8 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote returns false if a backup tool copied the ConfigMap from another cluster.
+// parseNote returns the note in a ConfigMap. It returns false if there is no note, or if a backup
+// tool copied the ConfigMap from another cluster.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 	if data[coverageKey] == "" {

@@ -22,8 +22,9 @@ import (
 // end at the same version, but begin with different owners. Both are recorded.
 //
 // Resource versions order transitions (KEP-5504). Writers report all transitions of an object at
-// once. So a transition older than all versions that its entry remembers was recorded before. In a
-// record that dropped entries, so was a transition older than all remaining entries.
+// once. So a transition older than all versions that its entry remembers was recorded before. If
+// the record dropped entries, a transition older than all remaining entries was also recorded
+// before.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false

@@ -26,8 +26,8 @@ const (
 const (
 	// maxEntries limits the number of entries in a record; the newest ones are kept.
 	maxEntries = 64
-	// maxSeen is how many of its latest versions an entry remembers. They show whether two reports
-	// concern the same transition, or one that happened twice.
+	// An entry remembers its latest maxSeen versions. They show whether two reports concern the
+	// same transition, or a transition that happened twice.
 	maxSeen = 8
 	// maxPath, maxUser, maxValue and maxName are in bytes. Map keys may have any length.
 	maxPath    = 512

@@ -29,7 +29,7 @@ const (
 	// Removed means that the path is gone from the object, along with its owners. If the values
 	// were not observed, the path may still exist without an owner.
 	Removed Kind = "removed"
-	// Given means that the verb give changed the owners. No value changed.
+	// Given means that the "give" verb changed the owners. No value changed.
 	Given Kind = "given"
 	// Unclear means that the owners changed, but nothing proves a takeover or a release.
 	Unclear Kind = "unclear"
@@ -40,8 +40,9 @@ type Why string
 
 // These are the reasons for an [Unclear] transition.
 const (
-	// CrossVersion means that the entries are at different API versions, between which nothing is
-	// converted. An entry at a version that is no longer served disappears in the same way.
+	// CrossVersion means that the entries are at different API versions. Managed fields are not
+	// converted between versions. An entry at a version that is no longer served disappears in the
+	// same way.
 	CrossVersion Why = "cross-version"
 	// Bookkeeping means that the API server moved the path to or from one of its own managers,
 	// before-first-apply or ancient-changes.
@@ -197,9 +198,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns the handover of a path from its given owners to those in after. The given owners
-// must be sorted, and Before and After may be equal. The former state of paths below this one is
-// unknown, so Fate assumes that it has not changed.
+// Fate returns the handover of a path from the owners in before to its owners in after. before must
+// be sorted. The result's Before and After may be equal. The former state of the paths below this
+// one is unknown, so Fate assumes that they have not changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

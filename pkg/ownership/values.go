@@ -25,7 +25,8 @@ func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) Valu
 	return changeOf(text(was, hadValue), text(is, hasValue))
 }
 
-// ScaleValues returns the number of replicas in each of two versions of a Scale, which omits zero.
+// ScaleValues returns the number of replicas in each of two versions of a Scale. A Scale without a
+// number has zero replicas.
 func ScaleValues(old, now map[string]any) ValueChange {
 	replicas := func(scale map[string]any) string {
 		value, there := fieldpath.Field("spec", "replicas").Get(scale)
@@ -130,7 +131,7 @@ func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	return hasWas == hasIs && (!hasWas || fieldpath.Equal(was, is))
 }
 
-// fewItems is the list length up to which searching is cheaper than indexing.
+// A list of up to fewItems items is cheaper to search than to index.
 const fewItems = 16
 
 // longList identifies a list by its first item and the names of its key fields; names is empty for

@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve the kind: a CRD with that
-// version, an APIService, or workloads with a role that names the group. A role for all groups does
-// not count.
+// bringers returns the objects of the set that may make the server serve the item's kind: a CRD
+// with the item's version, an APIService, or workloads with a role that names the group. A role for
+// all groups does not count.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
 		return nil

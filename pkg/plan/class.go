@@ -16,8 +16,8 @@ type class int
 
 const (
 	crds class = iota
-	// configuration contains what other objects refer to, and what changes other objects when they
-	// are written.
+	// configuration contains objects to which other objects refer, and objects such as a
+	// LimitRange, which change other objects when those are written.
 	configuration
 	// network is used only if a network plugin is in the set.
 	network
@@ -46,7 +46,8 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf knows only the purpose of Kubernetes' own kinds. All other kinds are workloads.
+// classOf returns the class of a kind. It knows only the purpose of Kubernetes' own kinds. All
+// other kinds are workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:

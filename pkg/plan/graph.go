@@ -27,8 +27,8 @@ type node struct {
 	place place
 }
 
-// identity treats an item of unknown scope as namespaced. Two items with the same kind, namespace
-// and name are one object in either scope.
+// identity returns an item's key. If the item's scope is unknown, identity assumes that it is
+// namespaced. Two items with the same kind, namespace and name are one object in either scope.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -185,7 +185,8 @@ func (b *builder) phases() []Phase {
 // GROUP/namespaces/NAMESPACE/KIND/NAME, separated by commas. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn returns an error for a malformed reference, because the author relies on that order.
+// dependsOn returns the objects in an item's depends-on annotation. A malformed reference is an
+// error, because the author relies on the order.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

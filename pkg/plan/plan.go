@@ -293,7 +293,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns nil if part of the cycle was already reported.
+// cycle returns the error for the cycle that begins at a node of a path, or nil if part of the
+// cycle was already reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

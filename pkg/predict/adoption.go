@@ -86,8 +86,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 }
 
 // waitsForAdopted reports whether some fields are missing from the manifest and belong only to
-// adopted managers. It searches the lists that the refusal names, and the fields that it names with
-// their parents.
+// adopted managers. It searches the lists that the refusal names, and the fields that the refusal
+// names, with their parents.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {

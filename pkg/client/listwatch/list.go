@@ -114,9 +114,9 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// restarts limits how often a list starts over because it expired between two pages, or because a
-// page's continue token led back to the same page. The last restart requests everything at once, so
-// nothing can expire.
+// restarts is the maximum number of times that a list starts over. A list starts over if it expired
+// between two pages, or if a page's continue token led back to the same page. The last restart
+// requests everything at once, so nothing can expire.
 const restarts = 2
 
 var errNoProgress = errors.New("the list makes no progress")

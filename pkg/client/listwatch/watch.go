@@ -124,8 +124,9 @@ func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll pauses longer after a slower read, to spare the server. lacks is the verb that we may not
-// use, or "". It is reported only if one read is not enough.
+// poll calls read until read fails or ctx is done. It pauses longer after a slower read, to spare
+// the server. lacks is the verb that we may not use, or "". poll reports lacks only if one read is
+// not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}

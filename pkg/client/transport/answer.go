@@ -82,7 +82,7 @@ func describe(t metav1.TypeMeta, message string) string {
 }
 
 // Check rejects an object without a name or UID. A proxy that echoes a request returns no UID.
-// Kinds that cannot be written, such as metrics, may have none.
+// Objects of kinds that cannot be written, such as metrics, may have no UID.
 func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	switch {
 	case u.GetName() == "":
@@ -173,7 +173,7 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 	return list.ListMeta, nil
 }
 
-// Decoder accepts duplicate names and invalid UTF-8 like encoding/json.
+// Decoder returns a decoder that accepts duplicate names and invalid UTF-8, as encoding/json does.
 func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -217,8 +217,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError ends a request that has had no answer since the given time, while the server did not
-// answer another request either.
+// stalledError ends a request that has had no answer since the given time. The server did not
+// answer a probe either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }

@@ -41,9 +41,9 @@ type Request struct {
 	Bulk bool
 	// Patience names a group of requests that share one time limit for retries. The time starts
 	// anew once one of them is answered. So if the server does not say what it serves, the client
-	// gives up only once, and not once for each kind. The same limit applies to a request without
-	// any answer, because the server answers these requests from memory. Other requests may wait
-	// for webhooks or etcd.
+	// gives up only once, and not once for each kind. The limit also applies while a request of the
+	// group has no answer at all, because the server answers such requests from memory. Requests
+	// outside a group may wait for webhooks or etcd.
 	Patience string
 	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
 	// neither reported nor retried. Asked is nil for a request that is not a prefetch.
@@ -80,8 +80,8 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	return append(append(path, kind.Resource), rest...)
 }
 
-// Read sends a request and reads the answer. Unlike DoRaw, Stream decodes errors and handles
-// warnings.
+// Read sends a request and reads the answer. It uses Stream, which decodes errors and handles
+// warnings; DoRaw does not.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// firstPatience is how long a request waits for a connection that another request is opening before
-// it opens its own.
+// firstPatience limits the wait for a connection that another request is opening. After that time,
+// a request opens its own connection.
 const firstPatience = 2 * time.Second
 
 // Opening is the first connection of a run. Concurrent requests wait for it, because net/http would

@@ -140,8 +140,8 @@ const (
 	MaxConcurrency = 96
 	// With fewer slots, many small requests take longer than a large one.
 	narrow = 12
-	// attemptLimit applies to a request without --request-timeout. The API server itself ends a
-	// request after a minute.
+	// attemptLimit is the time limit for one attempt if --request-timeout is not set. The API
+	// server itself ends a request after a minute.
 	attemptLimit = 2 * time.Minute
 )
 
@@ -171,8 +171,8 @@ type Options struct {
 // Sender sends the requests of one run. It is safe for concurrent use.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout limits retries; hooks limits them if only a webhook is at fault. attempt limits one
-	// attempt; it is 0 if the configuration has its own limit.
+	// timeout is the time limit for retries, and hooks is the limit if only a webhook is at fault.
+	// attempt is the time limit for one attempt; it is 0 if the configuration has its own limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	outages                 *outages

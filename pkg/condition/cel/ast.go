@@ -122,8 +122,8 @@ type Reads struct {
 	All bool
 	// Paths are field names from the root. A path includes everything below it.
 	Paths [][]string
-	// SpecTimes is set if the condition needs the time when the spec was last written. It is in the
-	// managed fields.
+	// SpecTimes is set if the condition needs the time when the spec was last written, which is in
+	// the managed fields.
 	SpecTimes bool
 }
 
@@ -145,8 +145,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns the parts of a value that are read. It does not copy parts that are read in full. A
-// map is kept even if the part of it that is read is missing.
+// Of returns the parts of a value that r reads. It does not copy parts that are read in full. It
+// keeps a map even if the fields that r reads in the map are missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {

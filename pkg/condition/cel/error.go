@@ -103,8 +103,8 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// CEL's error gives the position of the dot or of a macro. nameAfter returns how far after that
-// position the name begins, or 0.
+// nameAfter returns the distance from the position in CEL's error to the name, or 0. CEL's error
+// gives the position of the dot or of a macro.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {

@@ -186,8 +186,8 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 	return false
 }
 
-// isResolution recognizes cel-go's error for a missing key, field or index. Its type is not
-// exported, but it is the only error wrapped in a types.Err that has an Is method.
+// isResolution recognizes cel-go's error for a missing key, field or index. The type of this error
+// is not exported. But of all errors that a types.Err wraps, only this one has an Is method.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok

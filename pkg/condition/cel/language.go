@@ -76,7 +76,8 @@ func (l *Language) kubernetes() *cel.Env {
 	return l.base
 }
 
-// self has the types of the fields that the expression reads.
+// environment returns a CEL environment in which self has the types of the fields that the
+// expression reads.
 func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.Schema == nil {
@@ -106,8 +107,9 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 // strings and items of lists. An API server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
-// limits limits the cost, as in the API server, and the size of each call's result. The cost of a
-// call is known only afterwards: three calls of replace can turn one object into gigabytes.
+// limits returns options that limit the cost, as in the API server, and the size of each call's
+// result. The cost of a call is known only afterwards: three calls of replace can turn one object
+// into gigabytes.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -161,8 +163,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes maps each function whose result, or number of iterations, may be many times its input to an
-// upper bound.
+// sizes returns upper bounds by function. It contains the functions whose result, or number of
+// iterations, may be many times the size of their input.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{
@@ -206,8 +208,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds the size of a value to n, up to [maxSize]. It counts a shared part every time: a
-// value of a few bytes may refer to another one a million times.
+// weight adds the size of a value to n, up to [maxSize]. It counts a shared part once for each
+// reference, because a value of a few bytes may refer to another one a million times.
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

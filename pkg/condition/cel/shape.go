@@ -29,7 +29,8 @@ type shape struct {
 	open bool
 }
 
-// shapeOf includes only what the expression reads. A Deployment has many other fields.
+// shapeOf returns the shape of a schema with only the fields that the expression reads. A
+// Deployment has many other fields.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -134,7 +135,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 	return types.NewStringInterfaceMap(deferredAdapter{}, out)
 }
 
-// deferred is converted only when CEL reads it.
+// deferred is a value that is converted only when CEL reads it.
 type deferred struct {
 	shape *shape
 	value any

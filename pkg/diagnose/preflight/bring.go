@@ -32,8 +32,8 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 }
 
 // mayBring reports whether another object in the set may cause a missing object to be created. Such
-// an object either mentions the name of the missing one outside a Pod's references, or grants the
-// right to create it.
+// an object either mentions the missing object's name outside a Pod's references, or grants the
+// right to create the missing object.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas assumes the lowest possible usage.
+// quotas reports objects that a quota would refuse. It assumes the lowest possible usage.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {

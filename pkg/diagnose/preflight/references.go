@@ -216,7 +216,8 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets covers images in private registries, which need one of the pull Secrets.
+// pullSecrets reports images in private registries if none of their pull Secrets exists. One of
+// these Secrets is enough.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}

@@ -173,8 +173,8 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect takes into account that controllers or programs may set labels, so the selector may
-// match later.
+// maySelect reports whether the selector matches the template's Pods, or may match them once
+// controllers or programs have set labels.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -228,7 +228,7 @@ func hasCredentials(registry string) bool {
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults returns false if in doubt.
+// noDefaults reports whether the namespace certainly has no LimitRange.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0

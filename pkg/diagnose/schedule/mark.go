@@ -28,7 +28,8 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted omits counts of failures and restarts, because they also grow while an object is stuck.
+// counted returns the status fields whose numbers show progress. It omits counts of failures and
+// restarts, because they also grow while an object is stuck.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // workloads
@@ -37,7 +38,8 @@ func counted() []string {
 	}
 }
 
-// markOf omits messages and times, because some controllers write the time of day.
+// markOf returns a hash of the object's state. It omits messages and times, because some
+// controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())

@@ -16,7 +16,8 @@ type Limits struct {
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
-	// Each limits the requests per minute for one object, and All those for all objects.
+	// Each is the maximum number of requests per minute for one object, and All is the maximum for
+	// all objects together.
 	Each, All int
 	// Most is the maximum number of objects to examine, and Batch is how many to examine at once.
 	Most, Batch int

@@ -20,7 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases stands for the update that removes an owner reference, which admission treats alike.
+// releases is passed instead of a finalizer for the update that removes an owner reference.
+// Admission treats this update like the removal of a finalizer.
 const releases = ""
 
 func purpose(finalizer string) string {
@@ -86,7 +87,8 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay also returns nil if there is no answer yet.
+// replay returns the error of the dry run that removes the finalizer. It also returns nil if there
+// is no answer yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)

@@ -132,7 +132,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// storage covers volumes whose driver has failed or has not finished.
+// storage explains a volume whose driver has failed or has not finished.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil

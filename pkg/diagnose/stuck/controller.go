@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom covers finalizers of extensions to Kubernetes (edge case 60).
+// custom explains a finalizer of an extension to Kubernetes (edge case 60).
 func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []finding {
 	s := d.Controller(u, finalizer)
 	if len(s.Workloads) == 0 {
@@ -129,7 +129,8 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere is for a controller that renews its Lease but whose workload was not found.
+// silentElsewhere returns the finding for a controller that renews its Lease, but whose workload
+// was not found.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -154,7 +155,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere is for a manager that still writes but whose workload was not found.
+// elsewhere returns the finding for a manager that still writes, but whose workload was not found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

@@ -58,7 +58,8 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // The API server keeps a CRD with this finalizer until it has deleted the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// instances prefers the storage version, which needs no conversion.
+// instances returns the kind of a CRD's instances at a served version. It prefers the storage
+// version, which needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -137,7 +138,7 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
-// foreground covers objects that the server deletes only after their dependents (edge case 62).
+// foreground explains an object that the server deletes only after its dependents (edge case 62).
 // Only dependents with blockOwnerDeletion count.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
@@ -174,7 +175,8 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// dependents returns false if some kinds could not be read.
+// dependents returns the objects that refer to u as an owner, if which is true for the reference;
+// false if some kinds could not be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -193,7 +195,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy is for dependents that have to be deleted first.
+// heldBy returns the findings for dependents that have to be deleted first.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -226,7 +228,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere is for a dependent in a different namespace from its owner's (event
+// ownerElsewhere returns the finding for a dependent whose owner is in a different namespace (event
 // OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)

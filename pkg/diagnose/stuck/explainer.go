@@ -110,7 +110,7 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress is for an object whose deletion is slow but not stuck (edge case 58).
+// progress returns a finding if the deletion is slow but not stuck (edge case 58).
 func progress(f Facts) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -152,7 +152,7 @@ type Scope struct {
 
 // UnreadError says that some kinds could not be read. The other results are valid.
 type UnreadError struct {
-	// Kinds are the failed requests with their reasons.
+	// Kinds lists the kinds that could not be read, each with the reason.
 	Kinds []string
 	Errs  []error
 }

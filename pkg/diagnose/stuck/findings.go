@@ -15,7 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank puts a cause before the causes that cannot be fixed until it is fixed.
+// rank determines the order of causes. If one cause must be fixed before another can be, it comes
+// first.
 type rank int
 
 const (
@@ -131,8 +132,8 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// removing suggests removing the finalizer. k8sconnect delete does this only if the object is being
-// deleted. If it is not, only waiting helps.
+// removing suggests removing the finalizer if the object is being deleted. Otherwise, k8sconnect
+// delete would not remove the finalizer, and only waiting helps.
 func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
 	if diagnose.Terminating(u) {
 		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
@@ -268,8 +269,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// An object that the cause blocks directly has less evidence than the objects that wait
-			// for it.
+			// The cause blocks the object with the least evidence directly. Objects that wait for
+			// this object have more evidence.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -67,7 +67,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available", "the namespace controller")}
 }
 
-// stale is for conditions that are outdated (k/k#72244).
+// stale returns the finding for conditions that are outdated (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -119,7 +119,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	return found
 }
 
-// undeleted covers objects that the server refuses to delete.
+// undeleted explains why the server refuses to delete objects in a namespace.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -179,7 +179,8 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds excludes events, which come and go all the time.
+// holds reports whether objects of a kind can delay a deletion. It excludes events, which come and
+// go all the time.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
@@ -278,7 +279,7 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	return found, sure
 }
 
-// unreadable is for a malformed group or version.
+// unreadable returns the finding for a malformed group or version.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -188,7 +188,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	return waits, ok
 }
 
-// builtIn covers finalizers that a controller of Kubernetes itself removes.
+// builtIn explains a finalizer that a controller of Kubernetes itself removes.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down

@@ -25,8 +25,8 @@ type workload struct {
 	selector string
 	// short is set if the workload has fewer Pods than it should have.
 	short bool
-	// refusal is the server's first refusal to create a Pod, from the status at refusedAt. Later
-	// ones are in events.
+	// refusal is the server's first refusal to create a Pod. The status has contained it since
+	// refusedAt. Later refusals are in events.
 	refusal   string
 	refusedAt time.Time
 	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
@@ -34,7 +34,8 @@ type workload struct {
 	replaced func(*corev1.Pod) bool
 }
 
-// refused also explains the Jobs of a CronJob.
+// refused explains why the server refuses to create a workload's Pods. The workload may be a Job of
+// a CronJob.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -62,7 +63,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// Where possible, refusal checks whether the server would still refuse.
+// refusal returns the cause for a refusal. Where possible, it checks whether the server would still
+// refuse.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -292,8 +294,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome is for a refusal whose reason no longer exists. The controller retries at intervals of
-// up to a quarter of an hour.
+// overcome returns the message for a refusal whose reason no longer exists. The controller retries
+// at intervals of up to a quarter of an hour.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

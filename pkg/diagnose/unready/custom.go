@@ -103,7 +103,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// A statement for which newsOf returns no code is not a cause.
+// newsOf describes a statement as a cause. code is empty if the statement is not a cause.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -143,7 +143,7 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the last generation that was handled if the object has a newer one.
+// isStale returns the last observed generation if the object has a newer one; otherwise nil.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)

@@ -177,8 +177,9 @@ type Asked struct {
 
 // Cost counts the requests of an explanation.
 type Cost struct {
-	// Own counts requests for each object and its namespace, and Shared those that serve all
-	// objects. Again counts the requests that the next explanation will repeat.
+	// Own is the number of requests for each object and its namespace, and Shared is the number of
+	// requests that serve all objects. Again is the number of requests that the next explanation
+	// will repeat.
 	Own, Shared, Again int
 }
 

@@ -124,8 +124,8 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on Services and Ingresses, [MostRunning] at most, that are ready
-// although nothing can answer their requests. When in doubt, it makes no remark.
+// Unanswered returns remarks on ready Services and Ingresses whose requests nothing can answer. It
+// examines at most [MostRunning] objects. When in doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -280,7 +280,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns "" if a selector is invalid or empty.
+// selectorOf returns a selector as text; "" if the selector is invalid or empty.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -334,8 +334,8 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy ignores references to kinds other than that of gvk, because it is unknown at which
-// version they are served.
+// namedBy returns the objects of the kind gvk to which the list at path refers. It ignores
+// references to other kinds, because it is unknown at which version they are served.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

@@ -17,9 +17,10 @@ const (
 	ancientChanges    = "ancient-changes"
 )
 
-// receiver returns the manager's existing entry, so that the manager can go on writing as before.
-// An applier releases a field by omitting it from its manifest, while an updater keeps it. So a
-// manager gets a new Apply entry only if the wish asks for one.
+// receiver returns the owner that receives the fields. It is the manager's existing entry, if there
+// is one, so that the manager can go on writing as before. If a field is missing from an applier's
+// manifest, the applier releases the field; an updater keeps it. So a manager gets a new Apply
+// entry only if the wish asks for one.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil

@@ -70,9 +70,8 @@ func (d *Document) decodeYAML() (any, []error) {
 	}
 	var duplicate *yaml.TypeError
 	if errors.As(err, &duplicate) && d.mergesKeys() {
-		// With merge keys, the error may be a false alarm: With merge keys, the error may be a
-		// false alarm: yaml/v2 also reports a key that overrides a merged key, which is valid. So
-		// decode again without strict mode. So decode again without strict mode.
+		// With merge keys, the error may be a false alarm: yaml/v2 also reports a key that
+		// overrides a merged key, which is valid. So decode again without strict mode.
 		value = nil
 		decoder = yaml.NewDecoder(bytes.NewReader(d.Text))
 		err = decoder.Decode(&value)
@@ -122,7 +121,8 @@ func (d *Document) syntaxFault(err error) error {
 const endOfStream = "found unexpected end of stream"
 
 // openQuote returns the line of an unclosed quote, which the scanner reports only at the end of the
-// text. It is the first line such that every prefix containing it ends inside a quote.
+// text. It removes lines from the end as long as the remaining text ends inside a quote. The quote
+// is on the last line that it removed.
 func (d *Document) openQuote(line int) int {
 	const most = 16 << 10 // Every prefix is parsed, which takes time.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))

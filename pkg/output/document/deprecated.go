@@ -36,7 +36,7 @@ type deprecatedResult struct {
 	LeftOut    []*fault               `json:"leftOut,omitempty"` // of the input
 }
 
-// NewDeprecated returns the document of the verb deprecated.
+// NewDeprecated returns the document of the "deprecated" verb.
 func NewDeprecated(b output.Base) output.Results {
 	return output.AtEnd(func(d event.Deprecations) error {
 		if b.Format == output.JUnit {

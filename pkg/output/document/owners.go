@@ -49,7 +49,7 @@ type ownersDocument struct {
 	objects []ownedObject
 }
 
-// NewOwners returns the document of the verb owners.
+// NewOwners returns the document of the "owners" verb.
 func NewOwners(b output.Base) output.Results { return &ownersDocument{Base: b} }
 
 func (d *ownersDocument) Handle(e event.Event) {

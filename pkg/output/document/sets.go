@@ -32,7 +32,7 @@ type memberEntry struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewSets returns the document of the verb sets.
+// NewSets returns the document of the "sets" verb.
 func NewSets(b output.Base) output.Results {
 	return output.Together(func(sets []event.Set) error {
 		out := setsResult{header: newHeader(b, "SetsResult"), Sets: []setEntry{}}

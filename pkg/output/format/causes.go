@@ -35,7 +35,7 @@ func Causes(causes []event.Cause) []string {
 			text = append(text, indented("  ", evidence)...)
 		}
 		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
-		// BlockedBy may be an object that is missing. Such an object holds nothing, and the message
+		// BlockedBy may name a missing object. A missing object holds nothing back, and the message
 		// already names it.
 		if c.BlockedBy != (object.Ref{}) && !strings.HasSuffix(c.Code, "Missing") && c.Code != "NoMetrics" {
 			text = append(text, "  held by  "+Name(c.BlockedBy))

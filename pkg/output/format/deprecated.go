@@ -26,7 +26,7 @@ func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
 	return lines
 }
 
-// Deprecations summarizes what blocks the upgrade in one line. leftOut counts the errors in the
+// Deprecations summarizes in one line what blocks the upgrade. leftOut counts the errors in the
 // input.
 func Deprecations(d event.Deprecations, leftOut int) string {
 	writers, files, releases := map[string]bool{}, map[string]bool{}, map[string]bool{}

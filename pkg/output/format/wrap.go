@@ -314,8 +314,8 @@ func cutStart(s string, width int) string {
 const (
 	// longestWord is the longest word, in bytes, that is shown whole.
 	longestWord = 512
-	// keptOfWord is how many bytes of a longer word are shown, of which keptBefore precede the
-	// first difference.
+	// A longer word is shortened to keptOfWord bytes. If it is compared with another word,
+	// keptBefore of these bytes precede the first difference.
 	keptOfWord = 48
 	keptBefore = 16
 )

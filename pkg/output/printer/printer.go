@@ -32,7 +32,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer. more lists the formats that only some verbs support.
+// newPrinter returns a printer. The more parameter contains the formats that only some verbs
+// support.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -83,8 +84,8 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close prints the rest and leaves the terminal clean. ctx affects only an external diff program.
-// Close returns the first write error or, if there is none, the program's error.
+// Close prints all remaining output and leaves the terminal clean. ctx affects only an external
+// diff program. Close returns the first write error or, if there is none, the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {

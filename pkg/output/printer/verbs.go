@@ -119,7 +119,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForStuck returns a printer for the verb stuck. It returns an error if the format is invalid.
+// ForStuck returns a printer for the "stuck" verb. It returns an error if the format is invalid.
 func ForStuck(o output.Options) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
@@ -166,7 +166,7 @@ func ForHistory(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDeprecated returns a printer for the verb deprecated. It returns an error if the format is
+// ForDeprecated returns a printer for the "deprecated" verb. It returns an error if the format is
 // invalid.
 func ForDeprecated(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.JUnit, output.Markdown}, func(b output.Base) output.Results {
@@ -177,7 +177,7 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForFights returns a printer for the verb fights. It returns an error if the format is invalid.
+// ForFights returns a printer for the "fights" verb. It returns an error if the format is invalid.
 func ForFights(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON}, func(b output.Base) output.Results {
 		return report(b, table.NewFights, document.NewFights, nil)
@@ -210,8 +210,8 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets. If members is set, there is only one set, and its members are
-// listed. It returns an error if the format is invalid.
+// ForSets returns a printer for sets. If members is true, there is only one set, and the printer
+// lists its members. It returns an error if the format is invalid.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {

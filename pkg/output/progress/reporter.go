@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log goes without output before it gets a progress line. As long as that line
+// A log gets a progress line if it has had no output for the duration every. As long as that line
 // does not change, the interval doubles each time, up to seldom.
 const (
 	every  = 10 * time.Second
@@ -208,7 +208,8 @@ func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// unblock forgets what blocked the run, unless it is the API server that blocks it.
+// unblock clears what blocked the run, unless the API server does not respond or responds only with
+// errors.
 func (c *Reporter) unblock() {
 	if !c.unreached {
 		c.blocked, c.kinds = nil, nil

@@ -141,8 +141,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault in an error, and the start of the error's text. The fault's own text
-// may quote a Secret.
+// faultOf returns the fault in an error, and the place with which the error's text starts. The rest
+// of the text must come from the error, because the fault's own text may quote a Secret.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -151,8 +151,7 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// kindsAfter is how long a log waits before it reports awaited kinds, because most of them are
-// served within moments.
+// A log reports awaited kinds only after kindsAfter, because most kinds are served within moments.
 const kindsAfter = time.Second / 2
 
 func (c *Reporter) awaitKind(kind string, h *pending) {

@@ -99,8 +99,8 @@ func stacked(rows []row, width int) []string {
 	return laid
 }
 
-// fewFlags is how many flags are listed individually. If there are more, they are grouped by path,
-// and this many groups are shown.
+// Up to fewFlags flags are listed individually. If there are more, they are grouped by path, and
+// fewFlags groups are shown.
 const fewFlags = 5
 
 type choice struct {

@@ -19,7 +19,7 @@ import (
 const (
 	largeLines   = 20
 	largeContext = 2
-	// largeWidth is the width, as JSON, of the widest map or list that is shown on one line.
+	// A map or list is shown on one line if its JSON is at most largeWidth columns wide.
 	largeWidth = 60
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NewDeprecated returns the table of the verb deprecated: each object, and below it the places
+// NewDeprecated returns the table of the "deprecated" verb: each object, and below it the places
 // where it uses a deprecated API.
 func NewDeprecated(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deprecations) string { return deprecations(b, d) })

@@ -305,8 +305,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	anew := c.Action == event.Recreate
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// Only a few of these get a note, because the diff already shows them, or because there
-			// are many similar ones.
+			// Only a few of these removals get a note, because the diff already shows them, or
+			// because there are many similar ones.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}

@@ -16,8 +16,8 @@ const (
 	// markdownBytes limits a diff in Markdown, because a GitHub comment can have at most 65,536
 	// characters and the job may add a heading.
 	markdownBytes = 65_000
-	// backticks is the length of the longest run of backticks in an object that is shown. Fences
-	// are one backtick longer.
+	// An object with more than this many backticks in a row is not shown. Fences are one backtick
+	// longer than the longest row that is shown.
 	backticks = 100
 )
 

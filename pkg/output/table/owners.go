@@ -134,7 +134,7 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner limits the width that a line gives to its owners.
+// mostOwner returns the maximum width of the owners in a line.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -329,8 +329,8 @@ func owned(n managedfields.Node, text []string) []yamlLine {
 	return out
 }
 
-// NewCommented returns the objects of the verb owners as YAML documents, with owners and history as
-// comments.
+// NewCommented returns the objects of the "owners" verb as YAML documents, with owners and history
+// as comments.
 func NewCommented(b output.Base) output.Results {
 	return output.Together(func(objects []event.Owned) error {
 		texts := make([]string, len(objects))

@@ -129,15 +129,15 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// oneScreen is the largest number of objects that are all listed, even those that met their
-// conditions. If there are more, only some are listed.
+// Up to oneScreen objects are all listed, even those that met their conditions. If there are more,
+// only some are listed.
 const oneScreen = 20
 
-// manySkipped is the largest number of objects skipped for the same reason that are listed one by
-// one. If there are more, they are only counted.
+// Up to manySkipped objects that were skipped for the same reason are listed one by one. If there
+// are more, they are only counted.
 const manySkipped = 3
 
-// manyPaths is how many paths of one kind are listed for an object. Any others are only counted.
+// Up to manyPaths paths of one kind are listed for an object. Any others are only counted.
 const manyPaths = 10
 
 func sameFault[T any](failed []T, why func(T) error) [][]T {

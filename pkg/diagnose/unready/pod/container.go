@@ -225,7 +225,8 @@ type Container struct {
 	role   string
 }
 
-// ContainersOf omits containers that the node has not handled yet.
+// ContainersOf returns containers with their statuses. It omits containers that the node has not
+// handled yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {

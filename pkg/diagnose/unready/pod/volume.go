@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames includes the claims of ephemeral volumes.
+// claimNames returns the names of a Pod's claims, including those of ephemeral volumes.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {

@@ -13,7 +13,7 @@ import (
 type Rank int
 
 const (
-	// Root causes come first. Nothing that is known explains them further.
+	// Root causes come first. No known fact explains them further.
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct

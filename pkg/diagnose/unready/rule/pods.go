@@ -21,7 +21,8 @@ const (
 	keepReady = 20
 	// keepFailed is low because failed Pods were replaced, or all failed for the same reason.
 	keepFailed = 20
-	// MostDetailed limits the number of Pods for which the objects that they refer to are read.
+	// MostDetailed is the maximum number of Pods to examine in detail. Only for these Pods, the
+	// objects to which they refer are read.
 	MostDetailed = 10
 )
 
@@ -181,5 +182,5 @@ func Started(p *corev1.Pod) bool {
 	})
 }
 
-// Revision returns the hash of the Deployment template of the Pod.
+// Revision returns the hash of the Deployment's template from which the Pod was created.
 func Revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }

@@ -115,7 +115,7 @@ func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
 	return kept, 0
 }
 
-// Warning returns the newest warning about an object with one of the reasons, or nil.
+// Warning returns an object's newest warning that has one of the reasons, or nil.
 func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if slices.Contains(reasons, e.Reason) {
@@ -125,7 +125,7 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns the newest warning about an object with the reason for which fits is true,
+// WarningAbout returns an object's newest warning that has the reason and for which fits is true,
 // or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
