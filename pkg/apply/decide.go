@@ -17,7 +17,8 @@ import (
 // the limit.
 const rounds = 5
 
-// decide asks about the targets in conflict until all are decided or Decide leaves some open.
+// decide asks Decide about the targets in conflict until all are decided or Decide leaves some
+// open. It returns the targets that are not done yet.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -48,7 +49,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about the targets whose writes ran into a conflict.
+// decideLate is like decide, but for targets whose writes ran into a conflict. It reports the
+// targets that stay in conflict, and returns the targets to write again.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -123,7 +125,7 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 type Contested struct {
 	Ref       object.Ref
 	Conflicts []managedfields.Conflict
-	// Unleavable is as in [predict.Offers].
+	// Unleavable lists the contested paths that cannot be yielded (see [predict.Offers]).
 	Unleavable []fieldpath.Path
 	// Refusal is why the server would refuse the object even if all conflicts were taken; nil if it
 	// would not.

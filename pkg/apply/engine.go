@@ -63,8 +63,8 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// ContinueOnConflict writes the rest of a phase even if some of its objects are in conflict,
-	// except for objects that need them.
+	// ContinueOnConflict writes a phase even if some of its objects are in conflict. It skips
+	// objects that need an object in conflict.
 	ContinueOnConflict bool
 	// Decide returns a decision for each conflict of each object, in plan order. It is called
 	// before any conflicting object of a phase is written, and again for objects that have changed
@@ -84,8 +84,9 @@ type Engine struct {
 	// objects that the phase needs, and at the end with the rest. It may be nil.
 	Wait func(ctx context.Context, applied []plan.Item) error
 	// Remove deletes the object if it has this UID, and returns once the object is gone. Remove
-	// calls stays with the current object; if stays returns a reason, the object must not be
-	// deleted. stays may be nil. Remove is required if the Predictor recreates objects.
+	// calls the function stays with the current object; if that function returns a reason, the
+	// object must not be deleted. stays may be nil. Remove is required if the Predictor recreates
+	// objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal

@@ -22,7 +22,8 @@ type found struct {
 	absent []*plan.Item
 }
 
-// read reports unchanged objects at once and does not keep them, to save memory.
+// read reads the items and returns those that may need a write. It reports unchanged objects at
+// once and does not keep them, to save memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var mu sync.Mutex
 	var out found
@@ -107,8 +108,8 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
-// predictor ignores the published schema if this run changed the CRD, because that schema may be
-// outdated.
+// predictor returns the Predictor for an item. It does not use the published schema if this run
+// changed the CRD, because that schema may be outdated.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
 	if e.changedCRD(item, event.Created, event.Configured) {

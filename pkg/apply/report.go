@@ -61,7 +61,8 @@ func (e *Engine) conflict(t *target) {
 	e.finish(out)
 }
 
-// offersOf returns no choices on an error, so that the conflict is still reported.
+// offersOf returns the choices that resolve the target's conflicts. On an error, it returns none,
+// so that the conflict is still reported.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
 	if err != nil {
@@ -125,8 +126,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare sets the changes of an apply. A new resource version alone is not a change, nor is shared
-// ownership of an equal value (edge case 27). Releasing a field is a change.
+// compare records in out what an apply changed. A new resource version alone is not a change, nor
+// is shared ownership of an equal value (edge case 27). Releasing a field is a change.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -165,7 +166,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing returns the changes in ownership if no value changed; nil if there are none.
+// sharing returns the changes in ownership by an apply that changed no value; nil if there are
+// none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil

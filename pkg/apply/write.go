@@ -241,7 +241,8 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate never touches a different object of the same name that appears after the deletion.
+// recreate deletes the object and creates it again. It never touches a different object of the same
+// name that appears after the deletion.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	if !e.confirmed(ctx, t) {
 		return

@@ -232,8 +232,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member in its current state, after other members were kept.
-// goes is set if it is still to be deleted; otherwise why holds the reason.
+// Again decides again about a doomed member in its current state, after other members were kept. If
+// goes is set, the member is still to be deleted; if not, why contains the reason to keep it.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false

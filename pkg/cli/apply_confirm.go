@@ -45,8 +45,8 @@ type judgement struct {
 }
 
 const (
-	// keptObjects is the largest set whose predictions are kept, to save memory. After keptFor, a
-	// kept object is read again.
+	// keptObjects is the largest number of objects whose predictions are kept. A larger run keeps
+	// none, to save memory. After keptFor, a kept object is read again.
 	keptObjects = 2_000
 	keptFor     = 10 * time.Second
 )
@@ -145,7 +145,8 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.judged[p.Item.Key()] = j
 }
 
-// Judged treats a namespace that this run has just created for its set as absent.
+// Judged implements [apply.Review]. It treats a namespace that this run has just created for its
+// set as absent.
 func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction {
 	version := ""
 	if live != nil && !l.run.Made(item.Key()) {
@@ -163,8 +164,8 @@ func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *pre
 	return j.prediction
 }
 
-// Confirms takes the manifest as the result of a create, because a create fails if the object
-// exists.
+// Confirms implements [apply.Review]. It does not predict the result of a create, because a create
+// fails if the object exists.
 func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
 	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
 	if p.Live != nil {

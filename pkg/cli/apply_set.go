@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set, and then prunes. With --atomic, it calls back to roll back a
-// failed run.
+// applySet applies the plan as a set, and then prunes. It calls the function back at the end, which
+// rolls back a failed run with --atomic.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -91,7 +91,8 @@ func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) f
 	}
 }
 
-// runSet expects a ctx that ends when the lock of the set is lost.
+// runSet applies the plan, prunes, and records the result. ctx must end when the lock of the set is
+// lost.
 func (o *applyOptions) runSet(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -107,7 +108,7 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers uses the same engine as the verb delete.
+// deleteMembers deletes the members with the engine of the verb delete.
 func deleteMembers(
 	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {

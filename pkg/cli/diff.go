@@ -45,7 +45,7 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// A caller that needs the plan sets found and digestOf. digestOf lists what the plan's digest
+	// To get the plan, a caller sets found and digestOf. digestOf lists what the plan's digest
 	// covers in addition to the objects; if it is nil, no digest is printed. Without found,
 	// digestOf is not used.
 	found    *review.Plan

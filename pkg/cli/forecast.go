@@ -40,7 +40,8 @@ type forecast struct {
 	// open holds the objects in progress.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are measured in working time: waits between phases do not affect the pace.
+	// ends lists when objects were finished, in working time: waits between phases do not affect
+	// the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time

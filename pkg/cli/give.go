@@ -136,7 +136,8 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// scope also returns the field manager that applies the objects; empty if unknown.
+// scope returns the selection of objects whose fields are given, and the field manager that applies
+// them. The manager is empty if it is unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
 	// Files given together with an inventory are the manifests that the tool will apply next.
@@ -173,7 +174,8 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	return giveScope{targets: targets}, "", err
 }
 
-// receiver gets the fields if a transfer names no manager.
+// wish returns the transfer that the flags describe. receiver gets the fields if the flags name no
+// manager.
 func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish, error) {
 	w := transfer.Wish{Paths: paths, From: f.from, To: f.to, Mode: transfer.Move}
 	w.To = cmp.Or(w.To, receiver)
@@ -263,7 +265,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	return err
 }
 
-// unseen warns that the tool's next manifests are unknown.
+// unseen returns the warning that the tool's next manifests are unknown.
 func (o *giveOptions) unseen() string {
 	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {

@@ -80,7 +80,8 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// plannedTargets returns an error for each object whose kind is not served.
+// plannedTargets returns the objects of the plan as targets. Its error joins one error for each
+// object whose kind is not served.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error
@@ -94,7 +95,8 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 	return all, errors.Join(faults...)
 }
 
-// listed uses the preferred version of a kind if the object's version is no longer served.
+// listed returns the objects that an inventory lists. If an object's version is no longer served,
+// listed uses the preferred version of the kind.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -199,8 +201,8 @@ type nextRun struct {
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets with their manifests, and reports objects that only one side
-// has.
+// stated returns the listed targets with their manifests. It warns about objects that are only in
+// the list or only in the manifests.
 func (n nextRun) stated(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),

@@ -68,8 +68,8 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// If the object after has the same content as the manifest, made returns the manifest, which is in
-// memory anyway.
+// made returns the manifest instead of after if both have the same content, because the manifest is
+// in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object

@@ -23,8 +23,8 @@ type remover struct {
 	emit   func(event.Event)
 }
 
-// remove returns once the object is gone, or explains why it is stuck. If stays returns a reason,
-// the object is not deleted.
+// remove deletes the object and returns once it is gone; the error explains why it is stuck. If the
+// function stays returns a reason, the object is not deleted.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	began := time.Now()

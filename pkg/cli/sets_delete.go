@@ -170,7 +170,8 @@ var errBegunAnew error = &object.HintedError{
 	Err: errors.New("another run has created the set again in the meantime"), Advice: "run this again to delete the new one",
 }
 
-// forget removes the Lease last, so that the command can be repeated if it is killed.
+// forget removes the history of the set, and then its Lease. The Lease is last, so that the command
+// can be repeated if it is killed.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if err := keeper.Remove(held); err != nil {
@@ -188,7 +189,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	return nil
 }
 
-// delete deletes the parent too, unless members are kept.
+// delete deletes the members of the set. It also deletes the parent, unless members are kept.
 func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *sets.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {

@@ -46,7 +46,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref
 	to, confirm string
-	// number is the number of the run that was the last one when the target was chosen.
+	// number is the number of the last run at the time when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool

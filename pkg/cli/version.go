@@ -129,7 +129,8 @@ type webhookVersion struct {
 	Unknown   string `json:"unknown,omitempty"`
 }
 
-// webhookOf does not treat a missing permission as an error.
+// webhookOf returns the version of the installed webhook. If the request fails, for example because
+// a permission is missing, the version is unknown.
 func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured

@@ -55,9 +55,9 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted takes a response of type Status to mean that the object is gone. A proxy may answer any
-// request with a Status, so a Status that does not name the object proves nothing, and doubtful is
-// set.
+// deleted decodes the response to a deletion. A response of type Status means that the object is
+// gone. doubtful is set if the Status does not name the object, because a proxy may answer any
+// request with such a Status.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {

@@ -83,7 +83,7 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 }
 
 // together reads one list, and removes the objects in it from left. It reads the remaining objects
-// one by one if we may not list, or if there are far more other objects.
+// one by one if we may not list, or if the list contains far more objects than are wanted.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -116,8 +116,8 @@ const (
 	pageSpare = 500
 	// The client holds a whole page in memory.
 	pageLimit = 10_000
-	// If a list has this many objects for each wanted one, reading the wanted ones one by one is
-	// less work.
+	// If a list has this many objects for each wanted object, it is less work to read the wanted
+	// objects one by one.
 	farMore = 20
 )
 
@@ -230,8 +230,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each starts the list over if a page becomes too old to continue. If begin is nil, each may then
-// visit objects twice.
+// each lists the selected objects and visits each of them. If a page becomes too old to continue,
+// each starts the list over, and may then visit objects twice if begin is nil.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{

@@ -44,7 +44,7 @@ func (e *SilentWebhookError) Error() string {
 
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns a copy of the error that names the number of objects.
+// Of returns a copy of the error about the given number of objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -148,8 +148,8 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// matches ignores the version of the kind, because the server converts an object to a version that
-// the webhook accepts.
+// matches reports whether the webhook's rules cover the kind. It ignores the version of the kind,
+// because the server converts an object to a version that the webhook accepts.
 func (h admissionHook) matches(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
@@ -167,7 +167,8 @@ func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref
 	})
 }
 
-// permitted treats an empty user as the current one.
+// permitted reports whether a user may use the verb on the object. An empty user means the current
+// one.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},

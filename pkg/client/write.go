@@ -79,8 +79,8 @@ func (c *Client) write(
 	})
 }
 
-// object calls build for each try. The error is a *NoKindError if the server no longer serves the
-// kind.
+// object sends a request and returns the object in the response. It calls the function build for
+// each try. The error is a *NoKindError if the server no longer serves the kind.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind)

@@ -81,8 +81,8 @@ func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with a place after all other runs. again is set if the run adds nothing:
-// the last run was successful, is stored and had the same input.
+// Follow returns run with its Place set to one after all other runs. again is set if the run adds
+// nothing: the last run was successful, is stored and had the same input.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -103,9 +103,8 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is like [Kept.Follow], but is for a run that knows only the note of the last run. sure
-// is set if the run that wrote the note has released its lock, so that no other run can have
-// followed it.
+// Unlisted is like [Kept.Follow], but knows only the last run, from its note. sure is set if the
+// run that wrote the note has released its lock, so that no other run can have followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000

@@ -72,7 +72,8 @@ that lets kubectl complete "kubectl k8sconnect". Each command has its own help.`
 	completion.AddCommand(newCompleter())
 }
 
-// all returns subcommands first, because flags are completed where they are defined.
+// all returns the command and all commands below it, subcommands first, because flags are completed
+// where they are defined.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range cmd.Commands() {

@@ -94,7 +94,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	}
 }
 
-// read appends to lists and replaces other values.
+// read adds the settings of a section to out. It appends to lists and replaces other values.
 func (s *sections) read(section []field, out *Settings) {
 	for _, f := range section {
 		if widening(f.name) && !s.named {
@@ -184,7 +184,8 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// The parameter otherwise is the manager for rules that name none.
+// rules reads a list of rules. A rule that names no manager gets the manager in the parameter
+// otherwise.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {

@@ -115,7 +115,8 @@ type field struct {
 	key, value *yaml.Node
 }
 
-// fields reports and omits unknown keys, and keys without a value.
+// fields returns the keys and values of a mapping. It reports and omits unknown keys, repeated
+// keys, and keys without a value.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {

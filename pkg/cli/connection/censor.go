@@ -40,10 +40,9 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 // withheld replaces text from the server about a Secret that the user may not read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns a function that masks the text of a response. If the server rejects the
-// credentials, denies permission or refuses a read of the Secret, the text quotes none of the
-// Secret's values. For any other failed read, the text may quote them, so the function withholds
-// it.
+// censor returns a function that masks the text of a response. After a failed read with the status
+// 401, 403, 404, 410 or 429, the text quotes none of the Secret's values. With any other status, it
+// may quote them, so the function withholds it.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -104,7 +103,7 @@ func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructu
 	return live, "", nil
 }
 
-// maskWarnings also drops invalid headers.
+// maskWarnings masks the texts of Warning headers, and drops invalid headers.
 func maskWarnings(header http.Header, say func(string) string) {
 	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
 	header.Del("Warning")

@@ -232,7 +232,8 @@ func isAboutSecrets(base, path string) bool {
 	return false
 }
 
-// isSecretsPath expects a path that begins with the version of the core group.
+// isSecretsPath reports whether a path is about Secrets. The path must begin with the version of
+// the core group.
 func isSecretsPath(path string) bool {
 	parts := strings.Split(path, "/")[1:]
 	if len(parts) > 0 && parts[0] == "watch" {

@@ -133,8 +133,8 @@ func (c *Connection) NewRun() string {
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call distinguishes this process from other processes of the same run, such as retries. It is
-// empty without a run.
+// Call returns an ID that distinguishes this process from other processes of the same run, such as
+// retries; empty without a run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run

@@ -54,8 +54,8 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// masked unquotes the body first, because a value that a webhook quotes in a JSON status is quoted
-// twice in the log.
+// masked masks the body of an entry. It unquotes the body first, because a value that a webhook
+// quotes in a JSON status is quoted twice in the log.
 func (l *logWriter) masked(entry string) string {
 	at := strings.Index(entry, ` body="`)
 	if at < 0 {

@@ -156,7 +156,8 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// grace follows kubectl's rules: nothing is killed immediately without --force.
+// grace returns the grace period; nil if no flag sets one. As in kubectl, nothing is killed
+// immediately without --force.
 func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {

@@ -18,8 +18,8 @@ type counters struct {
 	writes  map[schema.GroupResource]int
 }
 
-// count returns nil if only some objects are watched, because the server counts writes to all
-// objects.
+// count reads the API server's counters of writes. It returns nil if only some objects are watched,
+// because the server counts writes to all objects.
 func (w *watch) count(ctx context.Context) (*counters, error) {
 	if !w.everything || w.where != "" || w.targets.Labels != "" {
 		return nil, nil

@@ -171,7 +171,8 @@ func upcoming(
 	return err
 }
 
-// kinds omits unserved kinds, because the manifests may define them.
+// kinds returns the kinds of the manifests. It omits unserved kinds, because the manifests may
+// define them.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -180,7 +181,8 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll omits kinds that are unserved or unknown. Any other error cancels all remaining requests.
+// askAll calls the function ask for each kind, concurrently, and returns the kinds. It omits kinds
+// that are unserved or unknown. Any other error cancels all remaining requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -251,7 +253,8 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item unchanged if no version of its kind is served.
+// in returns the item at the version of kind. If no version of its kind is served, the item is
+// returned unchanged.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil

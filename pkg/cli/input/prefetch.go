@@ -24,8 +24,9 @@ type prefetched struct {
 	schemas schemas
 }
 
-// startPrefetch returns nil if the cache knows all kinds for certain, or if it lacks a kind that
-// the manifests do not define: in that case, it is probably outdated.
+// startPrefetch starts to read the objects and schemas, using the kinds in the cache. It returns
+// nil if the cache knows all kinds for certain, or if it lacks a kind that the manifests do not
+// define: in that case, the cache is probably outdated.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {

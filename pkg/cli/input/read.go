@@ -63,7 +63,8 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs is for a verb that sends no requests. It keeps fields that a server has set.
+// ReadAsIs reads the manifests for a verb that sends no requests. It keeps fields that a server has
+// set.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)

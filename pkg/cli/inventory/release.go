@@ -137,7 +137,8 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, nil
 }
 
-// plain also accepts uncompressed data, as in the oldest releases.
+// plain returns the uncompressed data of a release. It also accepts data that is not compressed, as
+// in the oldest releases.
 func plain(raw []byte) ([]byte, error) {
 	const most = 64 << 20 // A Secret has at most 1 MB; no manifest is this much larger.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {

@@ -90,7 +90,8 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 }
 
-// knower reads each schema once.
+// knower returns a function that looks up a path in the schema of a kind. It reads each schema
+// once.
 func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldpath.Path) owners.Knowledge {
 	types := published.ByKind(client.SchemaOnce(ctx))
 	var mu sync.Mutex

@@ -30,7 +30,7 @@ type place struct {
 	err     error
 }
 
-// places also returns a phrase that describes what is read.
+// places returns the lists to read, and a phrase that describes them.
 func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	switch {
 	case o.everything:
@@ -80,7 +80,8 @@ func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client
 	return worthCounting(listable, sel), where, nil
 }
 
-// worthCounting skips Events, which expire within an hour and have only one owner.
+// worthCounting returns one place for each kind that the selection can contain. It skips Events,
+// which expire within an hour and have only one owner.
 func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	var places []place
 	for _, kind := range kinds {
@@ -153,7 +154,7 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 // sideBySide is how many lists are read concurrently; one page of each is held in memory.
 const sideBySide = 6
 
-// The result of count includes the kinds that cannot be read.
+// count counts the owners in the places. The result includes the kinds that cannot be read.
 func count(ctx context.Context, reader *client.NoRetry, places []place, question owners.Question) event.Surveyed {
 	all := owners.New(question)
 	for _, u := range read(ctx, reader, places, func() *owners.Counter { return owners.New(question) },
@@ -163,10 +164,10 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 	return all.Result()
 }
 
-// EachKind reads the metadata of the selected objects concurrently. It calls anew for the collector
-// of each kind, and again for a new one if the list starts over. done receives only the newest
-// collector of each kind, one at a time. EachKind returns the kinds and objects that it could not
-// read.
+// EachKind reads the metadata of the selected objects concurrently. For each kind, it calls the
+// function anew to create a collector, and calls it again for a new collector if the list starts
+// over. done receives only the newest collector of each kind, one at a time. EachKind returns the
+// kinds and objects that it could not read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {
@@ -224,8 +225,8 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read calls begin first, and again if the list starts over. Its error joins one *missingError for
-// each missing object.
+// read calls visit for each wanted object of the place. It calls begin first, and again if the list
+// starts over. Its error joins one *missingError for each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool
 	anew := func() {

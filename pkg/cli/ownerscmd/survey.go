@@ -227,7 +227,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	return verb.ErrNo
 }
 
-// unexpected summarises what --expect found for an HTML page; empty if it found nothing.
+// unexpected returns a summary for an HTML page: what --expect found; empty if it found nothing.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""

@@ -39,7 +39,8 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-// digestOf identifies the set and the doomed objects, so that nothing else can be deleted.
+// digestOf returns the digest of the set and the doomed objects. A user who confirms it confirms no
+// other deletion.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)
@@ -69,8 +70,8 @@ type UnconfirmedError struct {
 	kept string
 }
 
-// Protected names the members that are kept because of their kind, with the flag that would delete
-// them; empty if there are none.
+// Protected returns a sentence about the members that are kept because of their kind, with the flag
+// that would delete them; empty if there are none.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {

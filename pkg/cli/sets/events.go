@@ -34,7 +34,8 @@ type events struct {
 // patience bounds the request for an Event, because a run should not wait for Events.
 const patience = 3 * time.Second
 
-// send ignores failures, because they must not affect the run.
+// send creates an Event on the set's parent. It ignores failures, because they must not affect the
+// run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest, longestName = 1000, 200 // bytes; the API server accepts 1,024 and 253
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)

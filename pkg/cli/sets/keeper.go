@@ -44,8 +44,8 @@ type Keeper struct {
 // History records the last run that applied something, even if the Secrets of that run were
 // deleted.
 type History interface {
-	// Last returns the run that was the last one when this run acquired the lock; its ID is empty
-	// if there was none. sure means that no other run has held the lock since.
+	// Last returns the last run at the time when this run acquired the lock; its ID is empty if
+	// there was none. sure means that no other run has held the lock since that last run.
 	Last() (last history.Run, sure bool, err error)
 	// Note records the current run with the lock's next request.
 	Note(run history.Run)
@@ -63,7 +63,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	err := k.begin(ctx, id, p)
 	if k.run.ID != "" && !k.kept {
 		// If the run is killed now, no Secret records it, so the Lease must. If this request fails,
-		// the next one will record the run.
+		// the lock's next request will record the run.
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
@@ -191,7 +191,8 @@ func (k *Keeper) Remove(ctx context.Context) error {
 	return k.remove(ctx, secrets)
 }
 
-// heads returns nothing if the parent has no namespace, because such a set has no history.
+// heads returns the stored runs without their manifests, and their Secrets. It returns nothing if
+// the parent has no namespace, because such a set has no history.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil

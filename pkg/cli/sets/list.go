@@ -85,7 +85,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns only Secrets and ConfigMaps if the user may not list CRDs.
+// parents returns the kinds whose objects may be parents. If the user may not list CRDs, these are
+// only Secret and ConfigMap.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {

@@ -72,7 +72,7 @@ type Lock struct {
 	// that note.
 	was  string
 	sure bool
-	// note is empty if this run has applied nothing.
+	// note is the note about this run; empty if this run has applied nothing.
 	note string
 }
 

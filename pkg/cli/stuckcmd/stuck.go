@@ -171,7 +171,8 @@ func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Sc
 	}
 }
 
-// report also reports each cause with its objects if the user named no objects.
+// report prints the causes of each stuck object. If the user named no objects, report also prints
+// each cause with its objects.
 func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
@@ -188,8 +189,9 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// widen searches all namespaces if the user chose none and may list Pods in all of them. Otherwise
-// it returns the only namespace.
+// If the user gave no namespace, widen makes the search cover all namespaces, provided that the
+// user may list Pods in all of them. If the user may not, widen returns the only namespace to
+// search.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
@@ -222,7 +224,8 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 	return scopes, named, err
 }
 
-// everywhere also considers the namespace itself.
+// everywhere returns the scopes for a search of all kinds. For a single namespace, these include
+// the namespace itself.
 func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {
@@ -241,7 +244,8 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
-// explainOne returns an error if the object does not exist, and warns if it is not being deleted.
+// explainOne explains why one object is stuck. It returns an error if the object does not exist,
+// and warns if the object is not being deleted.
 func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {

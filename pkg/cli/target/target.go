@@ -192,7 +192,8 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name refuses a string that cannot be a name, because the name becomes part of a request's path.
+// name adds a named object. It refuses a string that cannot be a name, because the name becomes
+// part of a request's path.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")

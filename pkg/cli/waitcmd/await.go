@@ -47,8 +47,8 @@ type Awaited struct {
 }
 
 type ownGoal struct {
-	// which selects objects by a Choice without a path. Without a name, it selects all objects of
-	// the kind.
+	// This Choice selects objects and has no path. Without a name, it selects all objects of the
+	// kind.
 	which predict.Choice
 	goal  *wait.Goal
 	text  string

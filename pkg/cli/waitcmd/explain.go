@@ -109,8 +109,8 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds omits the groups extensions and events.k8s.io, because other groups have the same
-// kinds.
+// builtinKinds returns Kubernetes' own kinds. It omits the groups extensions and events.k8s.io,
+// because other groups have the same kinds.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -130,7 +130,8 @@ func shortNames() map[string]string {
 	}
 }
 
-// explainRule also considers custom resources if the kind has no group and no server was asked.
+// explainRule prints the readiness rule of a kind. If the kind has no group and no server was
+// asked, the rule for custom resources is printed too.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, format.Plain(gk.String()))

@@ -169,7 +169,7 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// The timeout of work starts at the time in began.
+// work connects to the cluster and waits. Its timeout starts at the time in began.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()

@@ -85,8 +85,8 @@ func (c *Cache) distrust() {
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns nil if the cache does not even contain the groups. It reads only the groups from
-// disk; kinds are read when they are needed.
+// known returns the content of the cache; nil if the cache does not even contain the groups. It
+// reads only the groups from disk; kinds are read when they are needed.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +101,8 @@ func (c *Cache) known() *served {
 	return c.read
 }
 
-// list returns nil, nil if the cache does not contain the group version. It is not safe for
-// concurrent use.
+// list returns the kinds of a group version; nil, nil if the cache does not contain them. It is not
+// safe for concurrent use.
 func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	now := c.known()
 	if now == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is the age up to which a list of all kinds proves that a kind is not served.
+// A kind is not served if it is missing from a list of all kinds that is younger than renewAfter.
 const renewAfter = time.Second
 
 // search calls find with everything that the server serves. If find does not find the type in an
@@ -65,8 +65,8 @@ type catalogue struct {
 	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown names the groups whose kinds are unknown because their servers do not answer (edge
-	// case 21).
+	// unknown is the error about groups whose kinds are unknown because their servers do not answer
+	// (edge case 21).
 	unknown error
 }
 
@@ -95,7 +95,8 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	return t, nil
 }
 
-// kindOf accepts a TYPE that is a resource in one of its three forms, a short name, or a kind.
+// kindOf returns the kind for a TYPE, which may be a resource in one of its three forms, a short
+// name, or a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
 	full, resource := schema.ParseResourceArg(strings.ToLower(text))
 	if full != nil {

@@ -124,8 +124,8 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 type known struct {
 	kinds table[object.Kind]
 	young table[bool]
-	// terse is set if the server serves the kind, but answers with a 404 that does not name the
-	// object when an object of the kind is missing.
+	// terse is set for a served kind if the server's 404 for a missing object of the kind does not
+	// name the object.
 	terse   table[bool]
 	refused table[*NotEstablishedError]
 

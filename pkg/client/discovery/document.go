@@ -277,7 +277,8 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join puts the core first. It uses the lists of kinds only if both answers have them.
+// join combines the answers for the core and for the groups, with the core first. It uses the lists
+// of kinds only if both answers have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -321,7 +322,8 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list asks again if a server without aggregated discovery may have omitted the group version.
+// list returns the kinds of a group version from the cache. It asks the server again if an earlier
+// request for the group version failed, which happens only without aggregated discovery.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {

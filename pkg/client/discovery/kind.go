@@ -70,7 +70,8 @@ func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return d.cached(ctx, gvk)
 }
 
-// remembered refills a cache from before this run if it lacks the kind, but only once per run.
+// remembered returns a kind from the cache. If a cache from before this run lacks the kind,
+// remembered refills the cache, but only once per run.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -86,7 +87,8 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, sure, err
 }
 
-// cached fills an empty cache. sure is false for custom kinds that were cached before this run.
+// cached returns a kind from the cache, and fills an empty cache first. sure is false for custom
+// kinds that were cached before this run.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
 		if _, err := d.everything(ctx); err != nil {
@@ -132,8 +134,8 @@ func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list 
 // A lister returns an empty list if the server does not serve the group version.
 type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
-// listedNow lets concurrent callers share one request. If that request fails, each caller sends its
-// own, because the shared one may only have been interrupted.
+// listedNow requests the kinds of a group version. Concurrent callers share one request. If that
+// request fails, each caller sends its own, because the shared one may only have been interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
@@ -196,8 +198,8 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 	return "", nil
 }
 
-// definitionsOf returns the youngest CRD first. The server sends a table, which has one short row
-// for each CRD.
+// definitionsOf returns the names of the group's CRDs, youngest first. The server sends a table,
+// which has one short row for each CRD.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table

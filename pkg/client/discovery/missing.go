@@ -42,10 +42,10 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 // several API servers may lag behind.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer that says that a kind is no longer served. It is a
-// *NoKindError, which has a cause if the kind's objects may still exist. A caller may be waiting
-// for the kind to disappear, and a proxy may answer 404 too, so Gone asks for everything that the
-// server serves. The kind may still have another version, with the same objects.
+// Gone returns the error for an answer that says that a kind is no longer served. The error is a
+// *NoKindError, which has a cause if the kind's objects may still exist, for example at another
+// version of the kind. A caller may be waiting for the kind to disappear, and a proxy may answer
+// 404 too, so Gone asks for everything that the server serves.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -304,7 +304,8 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup accepts the suffix of a TYPE, which is a group, or a version and a group.
+// sameGroup reports whether the user may mean the group. typed is the part of a TYPE after the
+// first dot: a group, or a version and a group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
@@ -312,8 +313,9 @@ func sameGroup(typed, group string) bool {
 	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isTypo(typed, group)
 }
 
-// isTypo is strict, because groups of one owner often differ only in one word, or in one letter of
-// a short word: ecs.aws.upbound.io is not a misspelling of ecr.aws.upbound.io.
+// isTypo reports whether typed is a misspelling of group. It is strict, because groups of one owner
+// often differ only in one word, or in one letter of a short word: ecs.aws.upbound.io is not a
+// misspelling of ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
 	const most, letters = 2, 4 // edits in total, and letters of a word for each edit
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")

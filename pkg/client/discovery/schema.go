@@ -119,7 +119,8 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents reads each document only once. A document is empty if the server does not answer.
+// documents returns a function that reads the document of a group version, each only once. The
+// document is empty if the server does not answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {
@@ -170,9 +171,9 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 	return paths, err
 }
 
-// document returns no text if the server has no such document. The discovery client caches
-// documents on disk. The address of a document contains its version, so a cached document is never
-// outdated.
+// document returns the text of an OpenAPI document; empty if the server has no such document. The
+// discovery client caches documents on disk. The address of a document contains its version, so a
+// cached document is never outdated.
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},
 ) (text []byte, err error) {
