@@ -1,11 +1,13 @@
 package managedfields_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
@@ -164,4 +166,22 @@ func TestSameOwners(t *testing.T) {
 	if managedfields.SameOwners(live, fieldstest.Read(t, fieldstest.DnsLive)) {
 		t.Error("SameOwners() = true for another object")
 	}
+}
+
+func TestSameAppliedOfMalformedEntries(t *testing.T) {
+	good := owned(t, "flux", `{"f:data":{"f:a":{}}}`)
+	bad := owned(t, "flux", `{"f:data":{"k:{":{}}}`)
+	if !managedfields.SameApplied(good, good, "flux") || managedfields.SameApplied(good, bad, "flux") || managedfields.SameApplied(bad, good, "flux") {
+		t.Error("SameApplied must be true for the same entry, and false if an entry is malformed")
+	}
+}
+
+func owned(t *testing.T, manager, fields string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	text := `{"metadata":{"managedFields":[{"manager":"` + manager + `","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":` + fields + `}]}}`
+	if err := json.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

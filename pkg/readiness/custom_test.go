@@ -126,6 +126,43 @@ func TestReadyGateway(t *testing.T) {
 	})
 }
 
+func TestNamesOfPauses(t *testing.T) {
+	for name, want := range map[string]bool{
+		"paused": true, "reconcile-paused": true, "pause": true, "pauseReconciliation": true, "suspend": true,
+		"notPaused": false, "pauseAfterFailure": false, "suspendJobs": false, "": false,
+	} {
+		if got := isStopName(name); got != want {
+			t.Errorf("isStopName(%q) = %t, want %t", name, got, want)
+		}
+	}
+}
+
+// Of the parts of a status, only the fields state, phase and health are read. A count of zero is
+// good only if zero are wanted and the status is up to date.
+func TestReadyByPartsAndCounts(t *testing.T) {
+	widget := func(spec, status string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, spec: {` + spec + `}, status: {` + status + `}}`
+	}
+	const ready = `observedGeneration: 2, conditions: [{type: Ready, status: "True"}]`
+	for name, test := range map[string]struct {
+		object string
+		ready  bool
+	}{
+		"part with a failed phase":      {widget("", ready+", nodes: {a: {phase: Failed}}"), false},
+		"part with a failed state":      {widget("", ready+", nodes: {a: {state: Failed}}"), false},
+		"part with a text":              {widget("", ready+", nodes: {a: {text: Failed}}"), true},
+		"zero wanted":                   {widget("replicas: 0", "observedGeneration: 2, replicas: 0, readyReplicas: 0"), true},
+		"zero wanted, not observed yet": {widget("replicas: 0", "replicas: 0, readyReplicas: 0"), false},
+		"one wanted":                    {widget("replicas: 1", "observedGeneration: 2, replicas: 0, readyReplicas: 0"), false},
+		"zero wanted, one left":         {widget("replicas: 0", "observedGeneration: 2, replicas: 1, readyReplicas: 0"), false},
+	} {
+		u := parse(t, test.object)
+		if v := For(u.GroupVersionKind()).Evaluate(u.Object, noon()); v.Ready != test.ready {
+			t.Errorf("%s: got %s, want ready %t", name, inWords(v), test.ready)
+		}
+	}
+}
+
 // If NeedsSchema is false for a kind, the kind is evaluated without a schema. A group that ends in
 // k8s.io may contain custom resources too, which need the schema.
 func TestNeedsSchema(t *testing.T) {
