@@ -14,8 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone submits the manifest as a new object, in a dry run under another name. Even if the server
-// accepts it, the manifest may still be invalid in combination with fields of other owners.
+// alone returns the server's answer to a dry run that submits the manifest as a new object, under
+// another name and without the given paths. Even if the server accepts it, the manifest may still
+// be invalid in combination with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
@@ -99,7 +100,8 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// The name is short enough for a label, because some kinds limit names to that length.
+// twinName returns a name that is no longer than a DNS label, because some kinds limit names to
+// that length.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

@@ -34,8 +34,8 @@ type Choice struct {
 	Path fieldpath.Pattern
 	// From is the file and line of the choice; empty for a flag.
 	From string
-	// Of is the conflict that the user decided. If it is set, the choice applies only while the
-	// path has the same live value and the same owners.
+	// Of is the conflict that the user resolved with the choice. If it is set, the choice applies
+	// only while the path has the same live value and the same owners.
 	Of *managedfields.Conflict
 }
 
@@ -257,7 +257,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 	return all, nil
 }
 
-// Commas inside the keys of list items are not separators.
+// splitList splits a text at its commas, except those inside the keys of list items.
 func splitList(text string) []string {
 	var parts []string
 	start, depth := 0, 0

@@ -58,14 +58,15 @@ func ownerNames(owners []managedfields.Owner) string {
 
 // Offers are choices that resolve the conflicts of an object.
 type Offers struct {
-	// Unleavable are the contested paths that cannot be yielded. The manifest lacks such a path,
-	// because its owner wrote it using another API version.
+	// Unleavable are the contested paths that cannot be yielded. The manifest lacks them, because
+	// their owners wrote them using another API version.
 	Unleavable []fieldpath.Path
 	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if there is none.
 	AdoptFrom string
 }
 
-// Offers tries each choice on the live object, so that it never offers one that has no effect.
+// Offers returns the choices that resolve the conflicts. It tries each choice on the live object,
+// so that it never offers one that has no effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -113,8 +114,8 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 }
 
 // empties reports whether the removal of all owned fields that the manifest lacks would empty a map
-// or list that the manifest states as empty. The server would turn it into null, and refuse the
-// custom resource.
+// or list that is empty in the manifest. The server would turn this map or list into null, and
+// refuse the custom resource.
 func empties(stated, live any, owned *fieldpath.Set) bool {
 	if owned == nil || owned.Empty() || !fieldpath.IsContainer(live) || fieldpath.IsEmpty(live) {
 		return false
@@ -301,7 +302,8 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// The server does not quote the keys in a path, so the text may match several paths.
+// meantBy returns the paths that a field in the server's answer may refer to. The server does not
+// quote the keys in a path, so the text may match several paths.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {

@@ -115,8 +115,8 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds limits how often live spellings are copied to Body. Copying one may reveal a conflict at
-// another path.
+// rounds is the maximum number of times that live spellings are copied to Body. Copying one may
+// reveal a conflict at another path.
 const rounds = 3
 
 func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
@@ -152,7 +152,8 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// At another API version, the owner may know the field by another name.
+// knows reports whether the manifest or the live object contains the path. At another API version,
+// the owner may know the field by another name.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)

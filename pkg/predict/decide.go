@@ -54,7 +54,8 @@ func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, 
 	}
 }
 
-// Flags take precedence over the annotation, and the annotation over standing choices.
+// yields returns the paths that the choices leave to their owners. Flags take precedence over the
+// annotation, and the annotation over standing choices.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -190,7 +191,8 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// If known is false, only the live objects can confirm the reason.
+// idleRule returns why the choices of a rule have no effect on the items, or "". If known is false,
+// only the live objects can confirm the reason.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {
@@ -243,9 +245,10 @@ func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
 	return owners
 }
 
-// A choice that names no manager matches its exact path even if the manifest does not set it. A
-// choice that names one matches the fields that the manager owns and the manifest sets. It matches
-// neither parents, because they may contain fields of other managers, nor the keys of list items.
+// paths returns the paths that a choice matches. A choice that names no manager matches its exact
+// path even if the manifest does not set it. A choice that names a manager matches the fields that
+// the manager owns and the manifest sets. It matches neither parents, because they may contain
+// fields of other managers, nor the keys of list items.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {

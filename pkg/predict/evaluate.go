@@ -87,7 +87,8 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// The server's schema is read only if the compiled-in type does not settle the question.
+// settleByTypes sets the verdict to Unchanged if the kind's schema proves it. The server's schema
+// is read only if the compiled-in type does not settle the question.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
@@ -168,8 +169,9 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// If forcing the apply would make the object invalid, dryRun returns the conflicts from a dry run
-// without force.
+// dryRun returns the server's answer to a dry run, which is forced if the object exists. If forcing
+// the apply would make the object invalid, dryRun returns the conflicts from a dry run without
+// force.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := p.probe()
 	how.Force = in.Live != nil

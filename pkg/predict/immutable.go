@@ -47,8 +47,9 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// If the server names a parent of several fields, the result lists those of them that differ, or
-// the parent if more than three differ.
+// immutableFields returns the immutable fields that the manifest changes. If the server names a
+// parent of several fields, the result contains those below it that differ, or the parent if more
+// than three differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string
@@ -125,8 +126,9 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	return path, stated, live, is && was
 }
 
-// No cause type says that a field is immutable. The server either forbids the changed value, or
-// calls the value invalid with one of two fixed messages.
+// isImmutable reports whether a cause says that a field is immutable. No cause type means this: the
+// server either forbids the changed value, or calls the value invalid with one of two fixed
+// messages.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		_, stated, live, ok := valuesAt(in, cause.Field)

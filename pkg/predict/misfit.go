@@ -79,7 +79,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: plain, Advice: joined(advice), At: p.written(in, first)}
 }
 
-// Hints that differ only in a location or a name are merged.
+// joined joins the hints into one text, and merges hints that differ only in a location or a name.
 func joined(advice []string) string {
 	const meant = "did you mean "
 	var out []string
@@ -110,7 +110,8 @@ func (p Predictor) written(in *Prediction, path string) object.Source {
 	return at
 }
 
-// The server reports faults in random order.
+// matches returns the matches sorted by their first group, because the server reports faults in
+// random order.
 func matches(pattern *regexp.Regexp, text string) [][]string {
 	all := pattern.FindAllStringSubmatch(text, -1)
 	slices.SortFunc(all, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
@@ -177,7 +178,8 @@ func inWords(kind string) string {
 	}
 }
 
-// text is the value as the server prints it, perhaps masked.
+// valueInWords describes a value with its type. text is the value as the server prints it, perhaps
+// masked.
 func valueInWords(value any, text string) string {
 	switch value.(type) {
 	case map[string]any:

@@ -73,9 +73,9 @@ type Prediction struct {
 	// Unchecked explains why the server cannot check the object. It is empty if the server can
 	// check it.
 	Unchecked string
-	// Conflicts are those that no choice has decided yet. Taken are the conflicts that the user
-	// takes. Overwritten are the values of adopted managers that the manifest changes. All three
-	// are empty before Ask.
+	// Conflicts are the conflicts that no choice has decided yet. Taken are the conflicts that the
+	// user takes. Overwritten are the values of adopted managers that the manifest changes. All
+	// three are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 

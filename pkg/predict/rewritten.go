@@ -57,7 +57,8 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
-// A manifest may contain a number where the server stores a string, as in "cpu: 1".
+// quantity parses a value as a quantity. A manifest may contain a number where the server stores a
+// string, as in "cpu: 1".
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
 	if f, isNumber := fieldpath.AsFloat(v); isNumber {

@@ -13,7 +13,8 @@ import (
 // Shorter errors are normal: controllers retry, and a missing object may still be created.
 const errorGrace = 2 * time.Minute
 
-// An empty status does not make an object ready (edge case 48).
+// conventions evaluates an object by the statements that it makes about itself. An empty status
+// does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := Read(s.obj)
 	if v, decided := conclude(s, said); decided {

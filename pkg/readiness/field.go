@@ -177,8 +177,8 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops looks for the ways in which a user can stop a controller: spec.paused, spec.suspend, or an
-// annotation such as crossplane.io/paused.
+// stops adds a statement for each way in which a user has stopped the controller: spec.paused,
+// spec.suspend, or an annotation such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	for _, name := range stopFields() {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// A claim whose storage class waits for the first consumer stays Pending until a Pod uses it.
+// evaluateClaim requires a claim to be bound. A claim whose storage class waits for the first
+// consumer stays Pending until a Pod uses it.
 func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":

@@ -80,7 +80,8 @@ const (
 	unknownGrace = 90 * time.Second
 )
 
-// A container that has failed takes precedence over one that may still start.
+// evaluateContainers returns the verdict on the first container that is stuck; false if none is. A
+// container that has failed takes precedence over one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {

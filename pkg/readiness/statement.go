@@ -49,7 +49,7 @@ type Statement struct {
 	Within string
 	// Value is the value at Path, such as True, Failed or 2.
 	Value any
-	// Reason and Message are the condition's.
+	// Reason and Message are the reason and the message of the condition.
 	Reason, Message string
 	Meaning
 	// Sum is set if the statement is about the whole object, like Ready or the phase.

@@ -84,7 +84,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition may also return a condition of an earlier generation.
+// condition returns the condition of the given type, even if it is of an earlier generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {

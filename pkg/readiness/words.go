@@ -96,8 +96,8 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined joins the words of a phrase, such as "up to date", whose meaning does not follow from its
-// words.
+// joined makes one word of each phrase, such as "up to date", whose meaning does not follow from
+// its words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {

@@ -36,7 +36,7 @@ type walker struct {
 	text  func(string) string
 }
 
-// The error's type and reason remain visible.
+// error masks the text of an error. The error's type and reason remain visible.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err

@@ -98,7 +98,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// If onlySure is set, forms contains only the sure forms of an index.
+// forms are the forms in an index; only the sure ones if onlySure is set.
 type forms struct {
 	*index
 	onlySure bool
@@ -114,7 +114,8 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// Overlapping matches are usually pieces of one value, so they become one mask.
+// mask masks the forms in a text. Overlapping matches are usually pieces of one value, so they
+// become one mask.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -221,7 +222,7 @@ func breaksOff(rest string) bool {
 	return false
 }
 
-// A whole word has no letter or digit next to it.
+// isWhole reports whether a part of a text is a whole word, with no letter or digit next to it.
 func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])

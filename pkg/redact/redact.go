@@ -115,7 +115,7 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// hasX and hasY report which of the values exist.
+// pair masks two versions of a value. hasX and hasY report which of them exist.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {

@@ -66,7 +66,8 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Python's JSON encoder escapes non-ASCII characters by default.
+// inJSON escapes a text for JSON. ascii also escapes non-ASCII characters, as Python's JSON encoder
+// does by default.
 func inJSON(text string) (plain, ascii string) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -91,7 +92,7 @@ func inJSON(text string) (plain, ascii string) {
 	return plain, b.String()
 }
 
-// Go's JSON encoder escapes these characters for safety in HTML.
+// asHTML escapes the characters that Go's JSON encoder escapes for safety in HTML.
 func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
@@ -151,8 +152,8 @@ var (
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// A message may quote only part of a value: a line, the password in a connection string, the value
-// of a setting, or a scalar in JSON.
+// parts returns the parts of a value that a message may quote on their own: a line, the password in
+// a connection string, the value of a setting, or a scalar in JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -187,7 +188,8 @@ func parts(value string) []string {
 	return out
 }
 
-// The last-applied annotation also contains values.
+// values calls f for each value of a Secret, including the last-applied annotation and the values
+// in it.
 func values(u *unstructured.Unstructured, f func(string)) {
 	dataOf(u.Object, f)
 	last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]

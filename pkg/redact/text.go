@@ -44,7 +44,8 @@ func Text(u *unstructured.Unstructured, text string) string {
 	return maskForms(text, forms, names)
 }
 
-// Overlapping occurrences become one mask.
+// maskForms masks the forms in a text, except within names. Overlapping occurrences become one
+// mask.
 func maskForms(text string, forms map[string]bool, names *nameSet) string {
 	var found [][2]int
 	for form := range forms {

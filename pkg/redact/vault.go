@@ -143,19 +143,21 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// A rare value is unlikely to occur in our own output.
+// isRare reports whether a value is unlikely to occur in our own output.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
 	return len(value) >= anyPlace && !isPlainWord(value)
 }
 
-// A plain word may occur in our own sentences.
+// isPlainWord reports whether a text is a short word of letters only. Such a word may occur in our
+// own sentences.
 func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// A token is a line of a private key or a similar text. Lines of configuration are not tokens and
-// are not masked, because YAML that we print may contain the same lines.
+// isToken reports whether a line may be from a private key or a similar text. Lines of
+// configuration are not tokens and are not masked, because YAML that we print may contain the same
+// lines.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""

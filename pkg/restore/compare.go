@@ -80,9 +80,9 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths that the run took from others, or that had no owner, if they had a
-// value before the run. The rollback must send them: the server removes fields that only we own and
-// do not send.
+// changed returns the paths that had a value before the run, if the run took them from others or
+// they had no owner. The rollback must send these paths: the server removes fields that only we own
+// and do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -97,8 +97,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set for which theirs is false. It omits a container if it omits all
-// paths in it, because sending the container would set all of it.
+// held returns the paths in set for which the function theirs returns false. It omits a container
+// if it omits all paths in it, because sending the container would set all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -120,7 +120,7 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns those of our containers that hold fields of others and are missing from values.
+// around returns our containers that contain fields of others and are missing from values.
 // Releasing such a container would remove these fields.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
@@ -159,7 +159,7 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is like theirs, but decides whether a value can be sent. It also returns true if
+// unstatable reports whether a value cannot be sent. It returns true if theirs does, and also if
 // others own the path with a different value, because our value would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||

@@ -121,7 +121,7 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut returns a conflict if the object has changed since the decision.
+// carryOut carries out a step. It returns a conflict if the object has changed since the decision.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:

@@ -19,8 +19,8 @@ type owners struct {
 	entry   managedfields.Entry
 	// others are the entries to which the taken fields are returned.
 	others []managedfields.Entry
-	// none means that the object had no managed fields. The server has since attributed all fields
-	// to a manager of its own.
+	// none means that the object had no managed fields. The server has since assigned all fields to
+	// [managedfields.BeforeFirstApply].
 	none bool
 }
 

@@ -54,8 +54,8 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf returns one difference for the whole object if no path reveals one, as for a
-// create.
+// differencesOf returns the differences between two outcomes of an object. If no path reveals one,
+// as for a create, it returns one difference for the whole object.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference

@@ -69,7 +69,8 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text omits the API version of a departing object, which the server chooses.
+// text encodes an outcome with its object. For a departing object, it omits the API version,
+// because the server chooses it.
 func (o Outcome) text() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
@@ -78,7 +79,7 @@ func (o Outcome) text() string {
 	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
 }
 
-// asText sorts keys, and formats 1 and 1.0 alike.
+// asText encodes a value as JSON, with sorted keys and the same text for 1 and 1.0.
 func asText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

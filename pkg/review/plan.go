@@ -23,8 +23,8 @@ type Plan struct {
 	outcomes map[object.Key]Outcome
 	// secrets contain real values. Only their digest leaves the Plan.
 	secrets map[object.Key]Outcome
-	// known knows the names of the run's objects and the values of its Secrets. The run's own vault
-	// also knows values of other objects.
+	// known contains the names of the run's objects and the values of its Secrets. The run's own
+	// vault also contains values of other objects.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
 	contested bool

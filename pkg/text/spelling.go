@@ -86,7 +86,7 @@ func IsGlob(glob string) bool {
 	return err == nil
 }
 
-// The shell's [!…] is [^…] in package path.
+// shellGlob converts a shell pattern for package path, which writes [^…] instead of [!…].
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

@@ -99,8 +99,8 @@ type Stalled struct {
 // Explanations are the causes for each object, in the order of the objects.
 type Explanations struct {
 	Causes [][]event.Cause
-	// Requests counts the requests sent for each object, and Shared those that served all of them.
-	// Again is the number of requests to expect if one object is explained again.
+	// Requests counts the requests sent for each object. Shared counts the requests that served all
+	// objects. Again is the number of requests to expect if one object is explained again.
 	Requests      []int
 	Shared, Again int
 }

@@ -15,7 +15,7 @@ import (
 const (
 	looksEvery = time.Second
 	explaining = 10 * time.Second
-	// lastAsked limits how many objects without a known cause are explained at the end of the wait.
+	// At the end of the wait, at most lastAsked objects without a known cause are explained.
 	lastAsked = 20
 	// parting limits the time for explanations after an interrupt.
 	parting = time.Second
@@ -113,9 +113,9 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends an object's wait if a cause will not go away by itself and has lasted long enough.
-// Only an explanation from fresh reads can end the wait. Without one, lasts schedules the next
-// explanation.
+// If a cause will not go away by itself and has lasted long enough, lasts ends the object's wait.
+// Only an explanation from fresh reads can end the wait. Without such an explanation, lasts
+// schedules the next one.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -156,8 +156,9 @@ func (r *run) knows(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
-// explainAll reuses the last explanation of an object that has made no progress since. It explains
-// the other objects once more. After an interrupt, it takes only a short time for this.
+// explainAll adds the causes to the results. It reuses the last explanation of an object that has
+// made no progress since, and explains the other objects once more. After an interrupt, it takes
+// only a short time for this.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -53,8 +53,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch also requests the kind's schema if a goal needs it. The server may publish a schema seconds
-// after its kind.
+// watch follows the view's objects, and requests the kind's schema if a goal needs it. The server
+// may publish a schema seconds after its kind.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
@@ -78,8 +78,8 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished requests a kind's schema until the server has one; nil if ctx ends. A server
-// without OpenAPI never has a schema, so the pauses grow.
+// untilPublished requests a kind's schema until the server has one, and returns the goals compiled
+// for it; nil if ctx ends. A server without OpenAPI never has a schema, so the pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for retry.For(ctx, pauses.Step()) == nil {

@@ -154,9 +154,9 @@ type hang struct {
 	// moved is when the object last made progress; asked is when the last explanation of it began.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting maps each cause that may end the wait to the time since which every explanation has
-	// reported it. decides is set if the explanation in progress reads all facts again, so that it
-	// may end the wait.
+	// lasting contains, for each cause that may end the wait, the time since which every
+	// explanation has reported it. decides is set if the explanation in progress reads all facts
+	// again, so that it may end the wait.
 	lasting map[causeKey]time.Time
 	decides bool
 }

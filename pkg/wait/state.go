@@ -123,8 +123,8 @@ type view struct {
 	compiled map[*Goal]*conditions
 
 	pending int // objects without a result
-	// synced is set if the view has reported all existing objects, so that the others are missing.
-	// seen is set when the view is first synced, and stays set.
+	// synced is set if the view has reported all existing objects. Any object that it has not
+	// reported is then missing. seen is set when the view is first synced, and stays set.
 	synced, seen bool
 	unserved     error // while the kind is not served
 	blind        error // while changes cannot be read
@@ -230,7 +230,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	}
 }
 
-// Each reason is reported once.
+// absentFor records why an item is missing, and reports each reason once.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
 	if why == "" || r.told[why] {

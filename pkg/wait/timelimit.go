@@ -185,7 +185,7 @@ type due struct {
 	note string    // the limit; empty for that of the whole wait
 }
 
-// A due without a limit is later than any time.
+// sooner returns the earlier of two dues. A due without a limit is later than any time.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other

@@ -187,7 +187,8 @@ func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor preserves the selector terms that others have added.
+// selectorFor returns the entry's object selector, with suspendedLabel if calls are suspended. It
+// preserves the selector terms that others have added.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -239,8 +240,8 @@ const (
 )
 
 // reach sends a dry run of a write for which the API server has to call the webhook. Unlike a
-// request to the webhook's Service, this call takes the network path of all calls. The answer to
-// the dry run contains the warning of the replica that was called.
+// request to the webhook's Service, this call takes the same network path as the calls for other
+// writes. The answer to the dry run contains the warning of the replica that was called.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections

@@ -236,7 +236,7 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 }
 
 // disown returns a JSON patch that removes the webhook from the owners. Otherwise an upgrade to a
-// chart that lacks one of the entries would fail, because it would leave an invalid entry behind.
+// chart that lacks one of the entries would leave an invalid entry behind, and would fail.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

@@ -80,8 +80,8 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// connections tracks the connections of a server. If there are too many, it closes the one that has
-// been waiting longest, preferably one that has never sent a request.
+// connections tracks the connections of a server. If there are too many, it closes the connection
+// that has been waiting longest, preferably a connection that has never sent a request.
 type connections struct {
 	most int
 	mu   sync.Mutex
@@ -134,8 +134,9 @@ type clients struct {
 	names     []string
 }
 
-// require uses VerifyConnection, which also runs for resumed sessions.
-// tls.RequireAndVerifyClientCert cannot replace its authority.
+// require makes a TLS configuration require client certificates. It uses VerifyConnection, which
+// also runs for resumed sessions. tls.RequireAndVerifyClientCert does not allow its authority to be
+// replaced.
 func (l clients) require(c *tls.Config) {
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = l.verify

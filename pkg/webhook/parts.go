@@ -38,8 +38,9 @@ type Setup struct {
 	// Service is the name of the Service, of the Lease, and of the ConfigMap that contains the
 	// checkpoint.
 	Service string
-	// SelfSigned makes the webhook its own certificate authority. Secret stores the authority, and
-	// Configuration trusts it.
+	// SelfSigned makes the webhook its own certificate authority. Secret is the name of the Secret
+	// that stores the authority. Configuration is the name of the webhook configuration that trusts
+	// it.
 	SelfSigned            bool
 	Secret, Configuration string
 	PathSecret            string

@@ -24,7 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// stopTimeout bounds the shutdown after the delay. Kubernetes allows thirty seconds for both.
+// stopTimeout bounds the shutdown after the delay. Kubernetes allows thirty seconds for the delay
+// and the shutdown together.
 const stopTimeout = 15 * time.Second
 
 // Server is one replica of the webhook.

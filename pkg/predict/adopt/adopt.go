@@ -210,7 +210,8 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// Without an owner, the keys of a list's items are unknown, so a list counts as one leaf.
+// leaves adds the leaves of a value to the set. Without an owner, the keys of a list's items are
+// unknown, so a list counts as one leaf.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -230,7 +231,7 @@ const (
 	migrating = "k8sconnect.io/migrating/" // The user did not name the manager.
 )
 
-// marks maps each adopted manager to whether its adoption is a migration.
+// marks records, for each adopted manager, whether its adoption is a migration.
 type marks map[string]bool
 
 func marksIn(set *fieldpath.Set) marks {

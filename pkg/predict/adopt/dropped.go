@@ -86,9 +86,9 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	}
 }
 
-// A manager that owns the parent may still release the path: "labels: {}" releases every label. But
-// if the path stays without another owner, its parent is atomic, and the manager has not released
-// it.
+// isLeft reports whether the manager has released the path. A manager that owns the parent may
+// still have released the path: "labels: {}" releases every label. But if the path stays without
+// another owner, its parent is atomic, and the manager has not released it.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true

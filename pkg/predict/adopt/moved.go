@@ -134,9 +134,9 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 // Transfer returns the metadata.managedFields that make the adopted fields ours before the apply,
 // or nil if the apply is enough.
 //
-// Fields that the apply overwrites do not move (see [Adoption.Leave]). If this run is interrupted,
-// the next run then still finds their owners. Until the apply, marks in our entry record the former
-// owners of the moved fields.
+// Fields that the apply overwrites do not move (see [Adoption.Leave]), so that the next run still
+// finds their owners if this run is interrupted. Until the apply, marks in our entry record the
+// former owners of the moved fields.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -190,8 +190,8 @@ func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
 // Leave returns the adoption without the values that the manifest changes: their owners keep them
 // until the apply takes them. answer is the server's answer to a forced dry run. Values that the
-// manifest merely spells differently, for example without defaults, move with the rest. Otherwise
-// an owner's fields would be adopted in two steps.
+// manifest merely spells differently, for example without defaults, remain in the adoption.
+// Otherwise an owner's fields would be adopted in two steps.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {

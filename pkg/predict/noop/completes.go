@@ -87,8 +87,9 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain a schema in most cases,
-// but a list or a boolean in others. fieldOf assumes that they contain schemas.
+// fieldOf returns the schema of a field, like [openapi.Field]. Some fields of a CRD's schema
+// usually contain a schema, but may contain a list or a boolean instead. fieldOf assumes that they
+// contain a schema.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -156,8 +157,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// The schemas of Kubernetes' own kinds declare a zero or empty default for each required field, but
-// the server does not fill it in.
+// isZero reports whether a value is zero, empty or null. The schemas of Kubernetes' own kinds
+// declare a zero or empty default for each required field, but the server does not fill it in.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -170,7 +171,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// A live value can be the stated value plus defaults only if it contains all of the stated value.
+// covers reports whether the live value contains all of the stated value, except zero fields.
+// Otherwise the live value cannot be the stated value plus defaults.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:

@@ -101,7 +101,8 @@ func sameScalar(a, b any) bool {
 	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// items returns false unless the list's items are owned individually and have distinct keys.
+// items evaluates a list item by item. It returns false unless the list's items are owned
+// individually and have distinct keys.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
@@ -122,7 +123,7 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 			c.certain = certain || c.certain && identified
 			continue
 		}
-		// The server may complete the key to that of any of these elements.
+		// With its defaults, the item may have the key of any of these elements.
 		for _, pe := range x.Possible(item) {
 			c.item(path, pe, item, live, x, ours, sets)
 		}
@@ -131,8 +132,9 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 	return true
 }
 
-// item evaluates an item as the given element. It returns false if the server may identify a
-// different item, because a stated field that the live item lacks may be part of the key.
+// item compares an item of the manifest with the live item that is the given element. It returns
+// false if the server may identify a different live item, because a field that the manifest sets
+// and the live item lacks may be part of the key.
 func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {

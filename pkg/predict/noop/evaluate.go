@@ -34,8 +34,8 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	}
 	if len(entries) == 0 {
 		// The object has no managed fields (edge case 17). If the manifest sets nothing, as for a
-		// Namespace, the apply changes nothing. Otherwise the managed fields were cleared, and the
-		// server would assign every field to "before-first-apply".
+		// Namespace, the apply changes nothing. If the manifest sets something, the managed fields
+		// were cleared, and the server would assign every field to "before-first-apply".
 		if statesNothing(j.manifest) {
 			return Unchanged, nil
 		}
@@ -170,9 +170,9 @@ func (j *evaluation) isSecret() bool {
 	return j.manifest["kind"] == "Secret" && j.manifest["apiVersion"] == "v1"
 }
 
-// BySchema reports whether an apply is a no-op after [Evaluate] was in doubt. The schema shows
-// which values are atomic, which defaults the server adds inside them, and which values are
-// quantities. The function schema is called only if that may help, and may return nil.
+// BySchema reports whether an apply is a no-op. Call it if the verdict of [Evaluate] was in doubt.
+// The schema shows which values are atomic, which defaults the server adds inside them, and which
+// values are quantities. The function schema is called only if that may help, and may return nil.
 //
 // The schema must be current, with resolved references. It need not have the defaults of
 // Kubernetes' own kinds, because the server sets them whenever it reads an object.

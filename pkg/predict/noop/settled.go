@@ -21,7 +21,8 @@ func (j *evaluation) settled() bool {
 	return j.stated(s.top) && s.matched == j.ours.Size()
 }
 
-// The API server updates the last-applied annotation only for the manager "kubectl".
+// rewritesLastApplied reports whether the API server updates the last-applied annotation. It does
+// so only for the manager "kubectl", and only if the object has the annotation.
 func (j *evaluation) rewritesLastApplied() bool {
 	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
 }
@@ -101,9 +102,9 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of our set. Such a value is atomic, or was empty when
-// we applied it. If others own paths below it, it is granular. A non-empty map or list counts as
-// unchanged only if it is known to be atomic.
+// whole reports whether a map or list that is a leaf of our set is unchanged. Such a value is
+// atomic, or was empty when we applied it. If others own paths below it, it is granular. A
+// non-empty map or list counts as unchanged only if it is known to be atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -122,8 +123,9 @@ func (s *settler) whole(v, live any) bool {
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
-// A leaf of our set need not be atomic: a granular list is also a leaf in an entry that was edited
-// by hand, or that was written while the list was empty.
+// isAtomicList reports whether the list at the current path is known to be atomic. A leaf of our
+// set need not be atomic: a granular list is also a leaf in an entry that was edited by hand, or
+// that was written while the list was empty.
 func (s *settler) isAtomicList() bool {
 	last := s.path[len(s.path)-1]
 	version, _ := s.manifest["apiVersion"].(string)
@@ -139,10 +141,10 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list whose items are owned individually. Other managers' items may be
-// interspersed with ours. But ours must be in the manifest's order; otherwise the server would
-// reorder them. If the set has more items than the manifest, the number of matched paths reveals
-// it.
+// items reports whether a list whose items are owned individually is unchanged. Other managers'
+// items may be interspersed with ours. But ours must be in the manifest's order; otherwise the
+// server would reorder them. If the set has more items than the manifest, the number of matched
+// paths reveals the difference.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -176,8 +178,8 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// If we own the item but not a field of its key, the server filled in that field by default (edge
-// case 3).
+// isProven reports whether the server filled in by default every key field that the item omits.
+// This is certain if we own the item but not the field (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
@@ -213,7 +215,8 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// Another manager may have changed the type of the value, which we cannot know without a schema.
+// sameSort reports whether both values are maps or both are lists. Another manager may have changed
+// the type of the value, which we cannot know without a schema.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -222,7 +225,8 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// sure is false if the type is unknown or does not show whether the value stays the same.
+// wholeByType compares a map or list by its schema. sure is false if the type is unknown or does
+// not show whether the value stays the same.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -301,7 +305,8 @@ func (s *settler) nullByType(live any) bool {
 	return isMap && len(empty) == 0 && openapi.MayBe(schema, live) && schema != nil && !s.isWritten()
 }
 
-// If the field has another owner, a different spelling of a quantity would be a conflict.
+// scalarByType reports whether both values are spellings of one quantity and the field has no other
+// owner. If it has another owner, a different spelling would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

@@ -51,9 +51,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames lists the pointer fields in the Go types of Kubernetes 1.36. A name is qualified by
-// its parent's if a field of the same name elsewhere is not a pointer. A test compares the names
-// with the types.
+// writtenNames lists the pointer fields in the Go types of Kubernetes 1.36. If a field of the same
+// name elsewhere is not a pointer, the parent's name precedes the field's name. A test compares the
+// names with the types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations

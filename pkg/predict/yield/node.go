@@ -178,9 +178,10 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// An item that omits a field of its key matches only if the server's default for the field equals
-// the element's value. If we own the item but not the field, the server filled in that default
-// earlier. If we own the field, too, the schema decides.
+// statedItem returns the index of the manifest's item that matches the element, or -1. An item that
+// omits a field of its key matches only if the server's default for the field equals the element's
+// value. If we own the item but not the field, the server filled in that default earlier. If we own
+// the field, too, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -226,9 +227,10 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields keeps the key of a list item in the manifest if the manifest keeps another field of the
-// item, or if no one else owns the key. Otherwise an item of which another manager owns only one
-// field, as after "kubectl set image", would become invalid.
+// fields returns the fields of a map that the manifest must set, and whether it must set the map at
+// all. If the map is a list item, its key stays in the manifest if another field of the item stays,
+// or if no one else owns the key. Otherwise an item of which another manager owns only one field,
+// as after "kubectl set image", would become invalid.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -265,7 +267,8 @@ func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items keeps the live order. If the server would remove the list together with our items, the
+// items returns the list items that the manifest must contain, in the live order, and whether it
+// must set the list at all. If the server would remove the list together with our items, the
 // manifest must contain all items.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
@@ -290,8 +293,8 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// At each API version at which others own anything in a list item, one of them must own the item or
-// its whole key.
+// othersHoldItem reports whether other managers own a list item. At each API version at which they
+// own anything in the item, one of them must own the item itself or its whole key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)

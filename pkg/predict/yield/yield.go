@@ -14,14 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest to apply so that the paths are left to their owners, and those of the
-// paths that the manifest contained (edge cases 31, 32). It does not modify the manifest. Without a
+// Paths returns a manifest that leaves the given paths to their owners, and the given paths that
+// the original manifest contained (edge cases 31, 32). It does not modify the original. Without a
 // live object, nothing is yielded.
 //
 // A field that others own is removed from the manifest. A field that no one else owns gets its live
 // value; otherwise the server would delete it or reset it to its default. If a path contains other
-// fields, this also applies to those that the manifest lacks. An atomic value gets its live value
-// as a whole.
+// fields, the same applies to each of them, even if the manifest lacks it. An atomic value gets its
+// live value as a whole.
 //
 // A parent that only we own stays in the manifest even if it becomes empty; otherwise the server
 // would remove the parent, including the fields in it that others own (edge case 83). A parent that
@@ -58,8 +58,8 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 }
 
 // Left returns the manager's paths that the manifest no longer sets and no one else owns. The
-// server would remove them. The set released has those that can be released before the apply,
-// because the manifest sets something else in their parents. The set stated has those that must be
+// server would remove them. released contains the paths that can be released before the apply,
+// because the manifest sets something else in their parents. stated contains the paths that must be
 // sent with their live values; otherwise the server would remove the whole parent. Fields of
 // removed list items are in neither set.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
@@ -109,7 +109,8 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable replaces .metadata by those of its fields that can have owners.
+// ownable returns the paths. It replaces .metadata by the manifest's metadata fields that can have
+// owners.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path

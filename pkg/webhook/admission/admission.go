@@ -135,7 +135,8 @@ func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }
 
-// If the rate is exceeded, Error only counts the error, and the next line contains the count.
+// Error logs an error. If the rate is exceeded, it only counts the error, and the next line
+// contains the count.
 func (c *complaints) Error(err error, text string, keysAndValues ...any) {
 	if !c.rate.Allow() {
 		c.suppressed.Add(1)

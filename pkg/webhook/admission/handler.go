@@ -165,7 +165,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// A negative length means that the length is unknown.
+// readReview reads and decodes a review. A negative length means that the length is unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -257,7 +257,8 @@ func (c *counted) Read(p []byte) (int, error) {
 // Call release once nothing refers to the body any longer.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
-// For invalid JSON, the result of tooDeep is arbitrary.
+// tooDeep reports whether JSON is nested more than maxDepth levels deep. For invalid JSON, the
+// result is arbitrary.
 func tooDeep(text []byte) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {

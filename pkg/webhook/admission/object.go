@@ -71,8 +71,8 @@ func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 }
 
 // nameOf returns Kind/namespace/name for warnings, with - if there is no namespace, and prefix* for
-// a name that the API server generates later. The namespace is the object's own, because the review
-// of a Namespace names that Namespace as its namespace.
+// a name that the API server generates later. The namespace is taken from the object's metadata,
+// because the review of a Namespace contains the Namespace's own name as the namespace.
 func nameOf(kind string, m metadata) string {
 	name := m.Name
 	if name == "" && m.GenerateName != "" {

@@ -101,8 +101,9 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 // the API server derives it from the user agent later.
 const unnamed = "your client"
 
-// In the review of a write through scale, the objects carry the identity and version of the scaled
-// object, but no owners. The tracker knows the previous owners.
+// scaled sends a hint about a write through scale, and warns if the write takes spec.replicas from
+// other owners. In the review of such a write, the objects carry the identity and version of the
+// scaled object, but no owners. The tracker knows the previous owners.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	replicas := fieldpath.Field("spec", "replicas")
 	if !r.DryRun {

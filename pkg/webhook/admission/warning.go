@@ -138,7 +138,8 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText removes the first elements of a path, because the last ones are the most specific.
+// pathText formats a path. If there is no room for all of it, pathText removes the first elements,
+// because the last ones are the most specific.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())

@@ -124,8 +124,10 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops the transitions of the object came if its namespace is the fullest. Otherwise it
-// drops those of the object that is last in line in the fullest namespace.
+// evict drops all transitions of one object, and reports whether it found one to drop. If the
+// namespace of the object in the parameter came is the fullest, evict drops that object's
+// transitions. Otherwise it drops those of the object that is last in line in the fullest
+// namespace.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -143,7 +145,8 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	return true
 }
 
-// Transitions that a leader drops are lost. Another replica leaves them to the leader.
+// drop removes the first n transitions of an object. Transitions that a leader drops are lost.
+// Another replica leaves them to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])

@@ -37,7 +37,8 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log never waits for the writer. Lines that do not fit in the queue are dropped and counted.
+// log queues an occurrence as a line of JSON, and never waits for the writer. Lines that do not fit
+// in the queue are dropped and counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return

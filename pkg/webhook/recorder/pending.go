@@ -104,7 +104,7 @@ type lane struct {
 	namespace string
 	// line contains the objects that this replica has to write, ordered by when they are due.
 	line waiting
-	// transitions includes those that another replica will write.
+	// transitions counts the lane's transitions, including those that another replica will write.
 	transitions int
 	// served is the turn at which the lane was last served, or created.
 	served int

@@ -23,8 +23,8 @@ type queue struct {
 	lanes   lanes
 	// cooldowns holds objects that were written recently and have no pending transitions.
 	cooldowns map[types.UID]cooldown
-	// transitions counts the pending transitions. theirs counts those among them that another
-	// replica writes, and out those that are being written.
+	// transitions is the number of pending transitions. theirs is the number that another replica
+	// writes, and out is the number that are being written.
 	transitions, theirs, out int
 	// gaps holds the losses of objects that have no pending transitions.
 	gaps  map[types.UID]loss
@@ -32,7 +32,7 @@ type queue struct {
 	pace  pace
 	peers peers
 	swept time.Time
-	// done lists the calls that report outcomes. They are made without the lock.
+	// done contains the calls that report outcomes. The calls are made without the lock.
 	done []func()
 }
 

@@ -20,9 +20,9 @@ type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
-	// List calls the function each for every record in the cluster until a call fails.
+	// List passes every record in the cluster to the function each until a call fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch calls the function each for every record that any client writes from now on, until the
+	// Watch passes every record that any client writes from now on to the function each, until the
 	// watch fails or the context ends. It may miss some writes.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
@@ -35,7 +35,7 @@ type writer struct {
 	store Store
 	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own lists the resource versions of our own writes that the watch has not reported yet.
+	// own contains the resource versions of our own writes that the watch has not reported yet.
 	own map[string]bool
 }
 

@@ -84,7 +84,8 @@ func kubernetesOwn(path string) bool {
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// A watch could not resume from an answer without a resource version.
+// versioned returns an error if an answer has no resource version, because a watch could not resume
+// from it.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("an answer without a resourceVersion")

@@ -37,8 +37,8 @@ type changelog struct {
 	left *pendingChange
 }
 
-// pendingChange is an unwritten version of an object, or a list after a gap. A tracker that starts
-// at the position stored in the field before sees the change again.
+// pendingChange is an unwritten version of an object, or a list after a gap. The field before
+// contains a position: a tracker that starts there sees the change again.
 type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
@@ -157,7 +157,8 @@ type gapSummary struct {
 	from, to      time.Time
 }
 
-// summarize omits gaps without a span, because there was no history before them.
+// summarize combines the gaps of each resource with the same reason. It omits gaps without a span,
+// because there was no history before them.
 func summarize(gaps []*pendingChange) []gapSummary {
 	sums := map[[2]string]gapSummary{}
 	for _, m := range gaps {

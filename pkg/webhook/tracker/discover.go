@@ -102,8 +102,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed requests objects of a kind that is missing from discovery. If the webhook may not list
-// the kind, the answer depends on its CRD.
+// isServed reports whether a kind that is missing from discovery is served, by requesting its
+// objects. If the webhook may not list the kind, the answer depends on whether the kind has a CRD.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -112,8 +112,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined reports whether a kind has a CRD, served or not. A kind known only from the checkpoint
-// has no version to request.
+// isDefined reports whether a kind has a CRD, served or not. It takes no version, because a kind
+// known only from the checkpoint has none.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // Kubernetes' own kinds have no CRD.

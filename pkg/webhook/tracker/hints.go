@@ -56,8 +56,9 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// If two users sent the same change at the same time, we cannot know which write succeeded. match
-// then returns a hint without a user, and with only those verdicts and values on which both agree.
+// match returns the hint for a change. If two users sent the same change at the same time, we
+// cannot know which write succeeded. match then returns a hint without a user, and with only those
+// verdicts and values on which both hints agree.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {

@@ -34,7 +34,8 @@ func leftOut() []schema.GroupKind {
 
 type kinds map[schema.GroupResource]kind
 
-// selectKinds retains the previous kinds of a group that could not be read.
+// selectKinds returns the kinds to track. If a group could not be read, it retains the group's
+// previous kinds.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {

@@ -73,8 +73,8 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer also returns true for versions that cannot be compared, because the parameter version
-// arrived later.
+// newer reports whether the parameter version is newer than the other one. It also returns true for
+// versions that cannot be compared, because the parameter version arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
 
 // There are two kinds of list. A list of the state at the checkpoint (resume, resumed) is followed

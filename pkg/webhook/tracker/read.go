@@ -102,8 +102,9 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages calls the function begin before the first page, and again if the list starts over. The
-// parameter match selects the version of the first page.
+// pages lists the objects page by page, and returns the list's version. It calls the function begin
+// before the first page, and again if the list starts over. The parameter match selects the version
+// of the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}
@@ -161,7 +162,8 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 	}
 }
 
-// streamed returns the list's version at the end of the list.
+// streamed handles an event of a streaming list. It returns the list's version at the end of the
+// list, and "" before.
 func (f *follower) streamed(e watch.Event) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)

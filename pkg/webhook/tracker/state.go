@@ -21,17 +21,17 @@ type state struct {
 	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting lists, oldest first, the changes that are waiting for a hint or for an earlier change
-	// to the same object. waitingOf counts them by object.
+	// waiting contains, oldest first, the changes that are waiting for a hint or for an earlier
+	// change to the same object. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given lists the changes passed to the sink, oldest first. Settled changes are removed only
+	// given contains the changes passed to the sink, oldest first. Settled changes are removed only
 	// once there are many.
 	given   []*pendingChange
 	clearAt int
-	// gaps lists the gaps that no leader has handled yet.
+	// gaps contains the gaps that no leader has handled yet.
 	gaps []*pendingChange
-	// undeclared lists the handled gaps that no stored checkpoint contains yet.
+	// undeclared contains the handled gaps that no stored checkpoint contains yet.
 	undeclared Coverage
 
 	dirty bool // there are changes to note
@@ -128,8 +128,9 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join adds the hint's user and verdicts to the change. It never joins a hint to a change that
-// spans unwatched time: the hint's write may have been refused, and resent from another version.
+// join adds the user and the verdicts of the matching hint to the change, and reports whether there
+// is such a hint. It never joins a hint to a change that spans unwatched time: the hint's write may
+// have been refused, and resent from another version.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -165,8 +166,9 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 // asked records the position that the server had when the tracker requested it at the given time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// Versions count the writes to the whole store, so every later version was written after the given
-// time. If a resource has a store of its own, the time is wrong by at most one write.
+// wrote records the version of our own write as the newest of every resource. Versions count the
+// writes to the whole store, so every later version was written after the given time. If a resource
+// has a store of its own, the time is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
@@ -249,7 +251,8 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// A lost occurrence becomes a gap, from when it happened until it was seen.
+// settle records the outcome of an occurrence. A lost occurrence becomes a gap, from when it
+// happened until it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -287,7 +290,7 @@ func (s *state) passed(c Checkpoint) {
 // stored is the content to store. A tracker that starts from it loses nothing.
 type stored struct {
 	checkpoint Checkpoint
-	// seen lists the changes before the checkpoint's positions that are not recorded.
+	// seen contains the changes before the checkpoint's positions that are not recorded.
 	seen []unrecorded
 	news Coverage
 }

@@ -35,8 +35,8 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen lists the leader's notes, and noted those of other replicas. If the leader's notes
-	// cannot be decoded, unread is their period.
+	// seen contains the leader's notes, and noted contains the notes of other replicas. If the
+	// leader's notes cannot be decoded, unread is the period that they cover.
 	seen, noted []unrecorded
 	unread      Span
 }
@@ -101,7 +101,8 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write removes the notes of other replicas, because the leader's notes include them.
+// write stores the checkpoint and the leader's notes. It removes the notes of other replicas,
+// because the leader's notes include them.
 func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {
@@ -184,7 +185,7 @@ func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	return err
 }
 
-// The leader merges the notes under noteKey into its own.
+// noteKey returns the key of this replica's notes. The leader merges them into its own notes.
 func (t *Tracker) noteKey() string { return SeenKey + "-" + t.id }
 
 func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
@@ -195,7 +196,8 @@ func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.Conf
 	return written, nil
 }
 
-// create uses apply, because RBAC can permit an apply for one name, but not a create.
+// create creates the checkpoint's ConfigMap by apply, because RBAC can permit an apply for one
+// name, but not a create.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
 	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
 	empty.Namespace = nil // It is that of the client.

@@ -43,7 +43,7 @@ type Discovery interface {
 	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
 }
 
-// ConfigMaps are those in the namespace of the checkpoint.
+// ConfigMaps reads and writes the ConfigMaps in the namespace of the checkpoint.
 type ConfigMaps interface {
 	Public
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
@@ -63,9 +63,9 @@ type Options struct {
 	Sink       Sink
 	Log        logr.Logger
 
-	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes the
-	// scope and Namespace; if it is nil, nothing is published. Namespace is the namespace of the
-	// field ConfigMaps.
+	// Public writes the ConfigMaps in [ownership.ScopeNamespace]. The leader publishes the scope
+	// and the value of Namespace there; if Public is nil, nothing is published. Namespace is the
+	// namespace of the field ConfigMaps.
 	Public    Public
 	Namespace string
 
@@ -256,7 +256,7 @@ func (t *Tracker) attend(ctx context.Context) {
 	}
 }
 
-// The caller must hold the lock.
+// scope returns the tracked and the excluded kinds and namespaces. The caller must hold the lock.
 func (t *Tracker) scope() ownership.Scope {
 	s := t.state.scope()
 	never := leftOut()
@@ -274,7 +274,8 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope lists a kind twice if it was once listed and is now refused.
+// scope returns the kinds that have been listed and those that are refused. A kind is in both if it
+// was once listed and is now refused.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {

@@ -4,7 +4,8 @@ package local
 // k8s.io/api. This file lists the markers of the stable versions in Kubernetes 1.36.
 // TestTypesMatchPublishedSchemas compares all types with the schemas of an API server.
 
-// listTypeOf lists only fields whose patch strategy does not imply the list type.
+// listTypeOf returns the list type of a field. It knows only fields whose patch strategy does not
+// imply the list type, and returns "" for others.
 func listTypeOf(field string) string {
 	switch field {
 	case "admissionregistration.v1.ValidatingAdmissionPolicyStatus.conditions",
@@ -37,7 +38,8 @@ func listTypeOf(field string) string {
 	return ""
 }
 
-// mapTypeOf lists only fields that differ from the map type of their Go type.
+// mapTypeOf returns the map type of a field if it differs from the map type of the field's Go type,
+// and "" otherwise.
 func mapTypeOf(field string) string {
 	switch field {
 	case "core.v1.PodSpec.nodeSelector",
