@@ -207,8 +207,8 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 }
 
 // moved reports whether the entries of all owners that lost the path moved to one of its current
-// owners, whether each move stayed within one tool, and whether the path went to the manager that
-// wrote the move.
+// owners, whether each move stayed within one tool, and whether the path went to the manager whose
+// write moved them.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {

@@ -51,9 +51,8 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// ExplainConflict explains why the server would refuse the apply even if the user took every
-// conflict. It returns nil if the server would accept the apply, or if the object is to be
-// recreated.
+// ExplainConflict explains why the server would refuse the apply even if it were forced. It returns
+// nil if the server would accept the apply, or if the object is to be recreated.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil || p.Recreation(ctx, server, in, conflict.Refusal) != nil {
 		return nil

@@ -177,8 +177,8 @@ type item struct {
 	// not exist.
 	live map[string]any
 	uid  types.UID
-	// absent is the time since which the object has been missing; zero while it exists. appeared is
-	// when it was first seen.
+	// absent is when the object went missing; zero while it exists. appeared is when it was first
+	// seen.
 	absent, appeared time.Time
 	note             string
 	why              string // a possible reason why the object is missing

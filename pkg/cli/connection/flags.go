@@ -78,8 +78,8 @@ func decides(flag string) int {
 	}
 }
 
-// Typed returns the given flags that another command needs to reach the same cluster as the same
-// user.
+// Typed returns the flags of this call that a suggested command must repeat to reach the same
+// cluster as the same user.
 func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {

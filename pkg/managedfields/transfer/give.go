@@ -31,7 +31,8 @@ type Wish struct {
 	// only one.
 	From []string
 	To   string
-	// As is the receiver's operation. The default is the operation of its existing entry.
+	// As is the operation with which the receiver owns the fields, Apply or Update. The default is
+	// the operation of its existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
