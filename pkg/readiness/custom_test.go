@@ -137,7 +137,7 @@ func TestNamesOfPauses(t *testing.T) {
 	}
 }
 
-// Of the parts of a status, only the fields state, phase and health are read. A count of zero is
+// Only the fields state, phase and health of a part of the status are read. A count of zero is
 // good only if zero are wanted and the status is up to date.
 func TestReadyByPartsAndCounts(t *testing.T) {
 	widget := func(spec, status string) string {
