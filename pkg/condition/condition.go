@@ -103,7 +103,7 @@ func (existence) reads() cel.Reads { return cel.Reads{} }
 // Kind is the kind of a condition.
 type Kind string
 
-// Ready and the others are the kinds of conditions, as in --for.
+// Ready is one of the kinds of conditions that --for accepts.
 const (
 	// Ready is the readiness of the whole object (docs/readiness.md).
 	Ready Kind = "ready"

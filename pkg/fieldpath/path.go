@@ -111,8 +111,8 @@ func appendKey(b []byte, fields value.FieldList) []byte {
 	return append(b, ']')
 }
 
-// appendScalar appends the text of a key's value. In every schema that the API server accepts, a
-// key contains only scalars. It writes any other value as JSON.
+// appendScalar appends the text of a key's value. A value that is not a scalar is written as JSON,
+// although the API server accepts no schema with such keys.
 func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:

@@ -43,8 +43,8 @@ const (
 	OmissionKind
 	OmissionNamespace
 	OmissionRefused
-	// OmissionUnseen means that the kind is not tracked and the reason is unknown: it cannot be
-	// watched, or is new.
+	// OmissionUnseen means that the kind is not tracked, either because it cannot be watched or
+	// because it is new. It is unknown which.
 	OmissionUnseen
 )
 

@@ -11,7 +11,7 @@ import (
 
 type writer struct{ manager, operation, subresource, version string }
 
-// writers counts the writes of each other manager. The times in managed fields are whole seconds,
+// writers counts the writes of every other manager. The times in managed fields are whole seconds,
 // so several writes by a manager within one second count as one.
 type writers struct {
 	last  *unstructured.Unstructured

@@ -42,9 +42,9 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// Help prints the flags in first; --help-all also prints those in rest. An entry "VERB NAME" places
-// the flag NAME here for that verb only; for other verbs, NAME has an entry in another group or in
-// the other of these two lists.
+// --help prints the flags in the list first; --help-all also prints the flags in the list rest. An
+// entry "VERB NAME" adds the flag NAME for that verb only; for other verbs, NAME is listed
+// elsewhere.
 type group struct {
 	title       string
 	first, rest []string

@@ -79,7 +79,7 @@ func Named(args []string) bool {
 	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
 }
 
-// Means reports whether the flags ask to count or rewrite many objects.
+// Means reports whether the flags request a count or a rewrite of many objects.
 func (f *Flags) Means(a Asked) bool {
 	t := a.Target
 	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML

@@ -19,7 +19,8 @@ import (
 )
 
 // Warnings reports each warning with the object of its request, which it finds in the request's
-// context. A field would hold the object of the latest request instead (edge case 34).
+// context. If the object were a field of Warnings, it would be the object of the latest request
+// (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 

@@ -171,8 +171,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether the live value contains all of the stated value, except zero fields.
-// Otherwise the live value cannot be the stated value plus defaults.
+// covers reports whether the live value contains all of the stated value, apart from fields that
+// are zero. Otherwise the live value cannot be the stated value plus defaults.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:

@@ -136,8 +136,8 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt removes the handled gaps, and makes the next checkpoint declare those that no checkpoint
-// contains yet.
+// dealt removes the handled gaps. If no checkpoint contains a removed gap yet, the next checkpoint
+// will declare it.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
