@@ -81,12 +81,12 @@ type Engine struct {
 	// an object of the set may install.
 	AwaitKinds time.Duration
 	// Wait waits until the given objects are ready. It is called before each phase with the applied
-	// objects that the phase needs, and at the end with the rest. It may be nil.
+	// objects that the phase needs, and at the end with all other applied objects. It may be nil.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the object if it has this UID, and returns once the object is gone. Remove
-	// calls the function stays with the current object; if that function returns a reason, the
-	// object must not be deleted. stays may be nil. Remove is required if the Predictor recreates
-	// objects.
+	// Remove deletes the object if it has this UID, and returns once the object is gone. Before it
+	// deletes the object, it passes the current object to the callback stays; if the callback
+	// returns a reason, the object must not be deleted. The callback may be nil. Remove is required
+	// if the Predictor recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal

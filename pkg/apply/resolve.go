@@ -112,7 +112,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	case err == nil:
 		return kind, nil
 	case brought:
-		e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may install"})
+		e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: item.GVK.Kind + " to be served; " + describe(bringer) + " may install it"})
 	case e.AwaitKinds > 0 && !object.IsBuiltIn(item.GVK.Group):
 		e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: item.GVK.Kind + " to be served"})
 	default:

@@ -124,8 +124,8 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait()
 }
 
-// finishEach is like each, but for the last step of a phase. It also evaluates absent objects, and
-// returns the targets with late conflicts.
+// finishEach does the last step of a phase for each target, concurrently. It also evaluates absent
+// objects, and returns the targets with late conflicts.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {

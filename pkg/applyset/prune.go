@@ -33,8 +33,8 @@ type Set struct {
 // Decision is the result of Decide.
 type Decision struct {
 	ID string
-	// Doomed members will be deleted. Kept members are no longer in the input but stay. Both are
-	// sorted.
+	// Doomed members will be deleted. Kept members are no longer in the input but stay. Both lists
+	// are sorted.
 	Doomed []Member
 	Kept   []Kept
 	// Stay counts the members in the input, and Inputs counts all objects in the input.
@@ -212,8 +212,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns a copy of the decision that deletes only members that are doomed in shown, the
-// decision that the user has seen. It keeps all other members.
+// Within returns a copy of the decision that deletes a member only if the parameter shown, the
+// decision that the user has seen, also deletes it. The copy keeps all other doomed members.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -232,8 +232,9 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member in its current state, after other members were kept. If
-// goes is set, the member is still to be deleted; if not, why contains the reason to keep it.
+// Again decides again about a doomed member in its current state, after other members were kept.
+// goes is set if the member is still to be deleted. If it is not, the result why contains the
+// reason to keep the member.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false

@@ -243,7 +243,7 @@ func PromiseOf(refs []object.Ref) Promise {
 	return p.sorted()
 }
 
-// Union returns the smallest promise that covers both.
+// Union returns the smallest promise that covers p and q.
 func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }

@@ -69,8 +69,8 @@ const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 // Page returns the URL of a page in docs, such as "webhook.md#install", at this program's version.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the URL of a page in docs: at the tag for a release, at the commit for any other
-// build, or else on the main branch.
+// Page returns the URL of a page in docs. The URL points to the tag for a release, to the commit
+// for any other build with a known commit, and to the main branch if the commit is unknown.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

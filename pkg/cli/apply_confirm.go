@@ -122,7 +122,7 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see adds an event to the plan. It also reports an object that could not be compared as failed,
+// see adds an event to the plan. If an object could not be compared, see also reports it as failed,
 // because such an object ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)

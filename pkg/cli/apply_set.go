@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set, and then prunes. At the end, it calls the function back. With
-// --atomic, back rolls back a failed run.
+// applySet applies the plan as a set, and then prunes. The callback back runs at the end; with
+// --atomic, it rolls back a failed run.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,

@@ -145,7 +145,7 @@ func TestUsageErrors(t *testing.T) {
 		"a verb of kubectl": {
 			[]string{"get", "pods"},
 			"error: unknown command \"get\" for \"kubectl k8sconnect\"\n" +
-				"  hint: kubectl get and kubectl describe read objects; here, owners shows who owns their fields, and sets lists sets\n",
+				"  hint: kubectl get and kubectl describe read objects; here, the verb owners shows who owns their fields, and the verb sets lists sets\n",
 		},
 		"a verb of Helm": {
 			[]string{"rollback", "shop"},

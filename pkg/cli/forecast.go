@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecasting warns once if the run will not finish by end; a zero end means no deadline.
+// forecasting returns a function that passes events to emit, and warns once if the run will not
+// finish before the deadline. A zero end means that there is no deadline.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit

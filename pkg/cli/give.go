@@ -206,7 +206,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
-		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; owners shows both",
+		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; kubectl k8sconnect owners shows both",
 			"no fields named")
 	}
 	return w, nil

@@ -23,8 +23,8 @@ import (
 
 type giveScope struct {
 	targets target.Targets
-	// At most one of release and inventory is set. If one is, files are the manifests that the tool
-	// will apply next.
+	// At most one of release and inventory is set. If one of them is, the files in targets are the
+	// manifests that the tool will apply next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }

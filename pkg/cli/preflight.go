@@ -68,8 +68,8 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// made returns the manifest instead of after if both have the same content, because the manifest is
-// in memory anyway.
+// made returns the parameter after, or the manifest if both have the same content, because the
+// manifest is in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object

@@ -77,10 +77,10 @@ successful one.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&flags.to, "to", "", "ID of the RUN to roll back to; an unknown ID lists the runs")
+	cmd.Flags().StringVar(&flags.to, "to", "", "ID of the RUN to roll back to; with an unknown ID, the runs are listed")
 	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Roll back without asking")
-	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only the changes that an earlier run showed with this DIGEST; for CI")
+	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only if the changes are those that an earlier run showed with this DIGEST; for CI")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what the server would change; server and client are the same here")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If the rollback fails, undo what it wrote")

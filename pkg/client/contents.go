@@ -27,8 +27,8 @@ import (
 // countFor limits a count. It is short because a count only shows progress.
 const countFor = 10 * time.Second
 
-// Count counts the objects that must be deleted before a terminating object can be. These are the
-// objects in a namespace, or the instances of a CRD. It requests one object of each kind; the
+// Count counts the objects that must be deleted before a terminating object can go away. These are
+// the objects in a namespace, or the instances of a CRD. It requests one object of each kind; the
 // response says how many more there are. An empty kind is not requested again, because a
 // terminating namespace gets no new objects. Count omits events, which expire, and kinds that we
 // may not list.
@@ -185,10 +185,10 @@ func isDefinition(kind schema.GroupKind) bool {
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens the storage at the first request for the kind. Without openStorage, the first
-// request is that of the CRD's finalizer, which fails with "storage is (re)initializing". The
-// server may then not retry for five minutes (docs/design/delete.md). openStorage ignores errors,
-// because the deletion reports them.
+// server opens the storage at the first request for the kind. Without openStorage, the CRD's
+// finalizer sends the first request, which fails with "storage is (re)initializing". The server may
+// then not retry for five minutes (docs/design/delete.md). openStorage ignores errors, because the
+// deletion reports them.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
@@ -234,8 +234,9 @@ type ObjectFields struct {
 	LastApplied string
 }
 
-// Fields lists objects and passes their managed fields to page. The server sends only metadata.
-// Fields does not retry requests. begin is called first, and again if the list starts over.
+// Fields lists objects and passes their managed fields to the callback page. The server sends only
+// metadata. Fields does not retry requests. The callback begin is called first, and again if the
+// list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage

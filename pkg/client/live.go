@@ -82,8 +82,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads one list, and removes the objects in it from left. It reads the remaining objects
-// one by one if we may not list, or if the list contains far more objects than are wanted.
+// together reads one list, and removes the objects in it from the map left. It reads the remaining
+// objects one by one if we may not list, or if the list contains far more objects than are wanted.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -121,8 +121,8 @@ const (
 	farMore = 20
 )
 
-// list visits the wanted objects and removes them from left. It returns false if the rest should be
-// read one by one.
+// list visits the wanted objects and removes them from the map left. It returns false if the
+// remaining objects should be read one by one.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -230,8 +230,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each lists the selected objects and visits each of them. If a page becomes too old to continue,
-// each starts the list over, and may then visit objects twice if begin is nil.
+// each visits all selected objects, page by page. If a page becomes too old to continue, the list
+// starts over; if begin is nil, objects may then be visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{

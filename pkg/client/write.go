@@ -79,7 +79,7 @@ func (c *Client) write(
 	})
 }
 
-// object sends a request and returns the object in the response. It calls the function build for
+// object sends a request and returns the object in the response. It calls the callback build for
 // each try. The error is a *NoKindError if the server no longer serves the kind.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
@@ -286,7 +286,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)
 		switch {
 		case err == nil && keptNone(back, before):
-			out.Lost = errors.New("the object is now too large even with these")
+			out.Lost = errors.New("the object is now too large even with the previous ones")
 			return out
 		case !apierrors.IsConflict(err):
 			out.Lost = err

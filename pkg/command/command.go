@@ -1,5 +1,6 @@
-// Package command builds commands that are printed for people to paste. [Kubectl] leaves a
-// placeholder for the flags of the connection, and [Fill] replaces it. It never runs a command.
+// Package command builds commands that are printed for people to paste. It never runs a command.
+// [Kubectl] leaves a placeholder for the flags of the connection, and [Fill] replaces the
+// placeholder.
 package command
 
 import (

@@ -1,6 +1,6 @@
 // Package condition parses the conditions of a wait and evaluates them on one version of an object.
-// Call [Parse], [Compile] once for a kind, and then EvaluateAt for each object. It reads no clock,
-// sends no requests and never waits.
+// It reads no clock, sends no requests and never waits. Call [Parse], then [Compile] once for a
+// kind, and then EvaluateAt for each object.
 package condition
 
 import (
@@ -229,8 +229,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// The wait continues although the condition is missing, because only the controller knows which
-// conditions it will set.
+// absence returns the message for a missing condition. The wait continues, because only the
+// controller knows which conditions it will set.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string

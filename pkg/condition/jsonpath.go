@@ -111,7 +111,8 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// After its leading names, a path never leaves the part of the object that they select.
+// reads returns only the leading names of the path, because everything after them lies in the part
+// of the object that they select.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}

@@ -95,8 +95,8 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// endOfPath returns where the path ends and any value begins. It is negative if a bracket or quote
-// is not closed.
+// endOfPath returns the index at which the path ends and at which "=VALUE", if present, begins. The
+// index is negative if a bracket or quote is not closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune

@@ -87,9 +87,9 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object with only the fields that the conditions read and those that
-// identify its version, so their verdicts stay the same. It shares contents with obj. If a
-// condition reads the whole object, Trim returns obj.
+// Trim returns a copy of the object that has only the fields that the conditions read and the
+// fields that identify the object's version. So the verdicts of the conditions stay the same. The
+// copy shares contents with obj. If a condition reads the whole object, Trim returns obj.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // An empty object would exist.
@@ -109,7 +109,8 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// For each owner, only the time of its last write to the spec is needed.
+// specTimesOf returns the managed fields, reduced to the time of each owner's last write to the
+// spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

@@ -117,7 +117,8 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the rule's message, or else the message of the conventions, or else sentence.
+// say returns the rule's message, or else the message of the conventions, or else the parameter
+// sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {

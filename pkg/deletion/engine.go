@@ -1,6 +1,6 @@
 // Package deletion deletes objects in reverse order, each bound to its UID, and watches until they
-// are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone merely
-// because it cannot see it. It does not explain stuck objects, and prints nothing.
+// are gone. It never reports an object as gone merely because it cannot see the object. It does not
+// explain stuck objects, and prints nothing. Start with [Reverse] and [Engine.Run].
 package deletion
 
 import (
@@ -71,7 +71,7 @@ type Engine struct {
 	// Timeout returns how long the deletion of an object may take; 0 or a nil function means no
 	// limit.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long an object must make no progress before it is explained; 0 means 15
+	// StuckAfter is the time without progress after which an object is explained; 0 means 15
 	// seconds.
 	StuckAfter time.Duration
 	// EndsFor returns how long a cause must last, without progress, to end the wait for its object;

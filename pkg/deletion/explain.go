@@ -83,7 +83,8 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 const (
 	explainFor  = 30 * time.Second
 	explainMost = 2 * time.Minute
-	// If a thousand objects of a phase are stuck, most have the same cause.
+	// explainMany limits how many objects of a phase are explained. If a thousand objects are
+	// stuck, most have the same cause.
 	explainMany = 50
 	explainSide = 8
 )
@@ -137,8 +138,9 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether the target needs no further explanation. due is when the target's time runs
-// out. The latest explanation must be at least as recent as the target's last progress, or as due.
+// over reports whether the target needs no further explanation. The target's time runs out at the
+// time due. The latest explanation must not be older than the target's last progress, or it must
+// have been made at the time due or later.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)

@@ -133,9 +133,10 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether later phases must wait for a target. A target that was never seen delays
-// nothing: otherwise one unknown object would block the whole deletion. Nor does an object that is
-// kept on purpose, because the caller has considered its dependents.
+// inTheWay reports whether later phases must wait for a target. They need not wait for a target
+// that was never seen, because otherwise one unknown object would block the whole deletion. Nor do
+// they wait for an object that is kept on purpose, because the caller has considered its
+// dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:

@@ -206,7 +206,8 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// The server removes a CRD only after the last of its objects, so all of these are gone.
+// The server removes a CRD only after it has removed the last object of the CRD's kind. So all
+// objects of the kind are gone.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()

@@ -141,8 +141,8 @@ type nodeLabel struct {
 	use   string
 }
 
-// nodeLabels returns the deprecated labels of nodes. The release of the last one is from KEP-2067;
-// the others are from kube-apiserver's own warnings.
+// nodeLabels returns the deprecated labels of nodes. The release of the last label is from
+// KEP-2067. All other releases are from kube-apiserver's own warnings.
 func nodeLabels() [6]nodeLabel {
 	return [...]nodeLabel{
 		{"beta.kubernetes.io/arch", v1(14), "kubernetes.io/arch"},

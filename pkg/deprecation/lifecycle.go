@@ -209,8 +209,8 @@ func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 func (n FieldNotice) Steps() []any { return n.steps }
 
 // Stored returns the CRD's deprecated or unserved versions at which objects may be stored. now is
-// the current storage version. The API server refuses a CRD that omits a version in its
-// status.storedVersions.
+// the current storage version. The API server refuses to let a CRD omit a version that is listed in
+// its status.storedVersions.
 func (d Definition) Stored() (old []string, now string) {
 	for _, v := range d.Versions {
 		switch {

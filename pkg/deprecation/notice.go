@@ -137,8 +137,8 @@ type FieldNotice struct {
 	// ServerWarns reports whether the API server warns too, with the path and without the object's
 	// name.
 	ServerWarns bool
-	// spot is Path without item numbers, and Value. With the numbers, a field would look new if its
-	// list item moved.
+	// spot consists of Path without its item numbers and of Value. With the item numbers, a field
+	// would look new if its list item moved.
 	spot  string
 	steps []any
 }

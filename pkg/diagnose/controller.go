@@ -241,7 +241,7 @@ type Suspect struct {
 func (s Suspect) String() string {
 	text := Name(s.Ref) + " may write it (" + text.Excerpt(s.role) + ")"
 	if s.named {
-		text += ", and one of its containers is named like the manager that set the finalizer"
+		text += ", and one of its containers has the name of the manager that set the finalizer"
 	}
 	return text
 }

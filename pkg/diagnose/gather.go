@@ -1,7 +1,7 @@
-// Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
-// is a function over a [Run]. Start with [Gatherer.Fill], which reads facts and runs the rule until
-// it asks for no more. A fact that cannot be read is unknown; it does not count as absent. It never
-// changes the cluster.
+// Package diagnose gathers the facts that rules ask for, and finds an object's controller. It never
+// changes the cluster. A rule is a function over a [Run]. Start with [Gatherer.Fill], which reads
+// facts and runs the rule until it asks for no more. A fact that cannot be read is unknown; it does
+// not count as absent.
 package diagnose
 
 import (
@@ -28,8 +28,8 @@ const (
 	rounds      = 12
 )
 
-// Gatherer reads only the facts that the rules ask for. Reader is required. It is safe for
-// concurrent use.
+// Gatherer reads only the facts that the rules ask for. It is safe for concurrent use. Reader is
+// required.
 type Gatherer struct {
 	Reader Reader
 	Now    func() time.Time
@@ -275,7 +275,7 @@ type Reader interface {
 	// DryRunRemoveFinalizer tries to remove a finalizer in a dry run. The error is the server's
 	// refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether user may use verb on ref. If user is "", it is the current user.
+	// Allowed reports whether user may use verb on ref. An empty user means the current user.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 

@@ -29,8 +29,8 @@ type Question struct {
 // Verb is the kind of request.
 type Verb string
 
-// Kinds and the others are the verbs, in the order of the requests. A verb comes first if other
-// questions depend on its answers.
+// Kinds is the first of the verbs. The verbs are in the order of the requests. A verb comes first
+// if other questions depend on its answers.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"

@@ -30,8 +30,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts returns the service accounts that have rights. gives returns the right that a rule
-// grants, and counts reports whether a namespace matters.
+// readAccounts returns the service accounts that have rights. The function gives returns the right
+// that a rule grants. The function counts reports whether a namespace matters.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")

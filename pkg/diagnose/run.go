@@ -58,8 +58,8 @@ func Once[T any](r *Run, name string, read func() T) T {
 // if its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list. The collector keeps only a part of the list. [Question.Kept]
-// names that filter.
+// Collect is [Run.Ask] for a list of which the collector keeps only a part. [Question.Kept] names
+// the collector's filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {

@@ -16,7 +16,7 @@ type Event interface{ event() }
 // Action is the outcome for one object.
 type Action string
 
-// Created and the others are the actions of apply.
+// Created is the first of the actions of apply.
 const (
 	Created    Action = "created"
 	Configured Action = "configured"
@@ -32,7 +32,7 @@ const (
 	Shared Action = "shared"
 )
 
-// Create and the others are the actions of diff.
+// Create is the first of the actions of diff.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -132,8 +132,8 @@ type Applied struct {
 	// Taken paths had other owners and now have the manifest's value. The user chose to take them,
 	// or to adopt their managers.
 	Taken []managedfields.Change
-	// Yielded paths stay with their owners. Left values differ from the manifest because something
-	// in the cluster sets them.
+	// Yielded paths stay with their owners. Left lists the values that differ from the manifest
+	// because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	// Adopted lists the managers whose fields became ours in this run. OnlyOwners means that
@@ -167,8 +167,8 @@ type Compared struct {
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error
-	// Yielded paths stay with their owners. Left values differ from the manifest because something
-	// in the cluster sets them.
+	// Yielded paths stay with their owners. Left lists the values that differ from the manifest
+	// because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	Changes []managedfields.Change
@@ -177,8 +177,8 @@ type Compared struct {
 	Adopted    []string
 	OnlyOwners bool
 	Sharing    *managedfields.Sharing
-	// Before holds our managed fields as they are now, and After as the server would store them.
-	// Before is nil for Create, and After for Delete.
+	// Before holds our managed fields as they are now. After holds them as the server would store
+	// them. Before is nil for Create. After is nil for Delete.
 	Before, After map[string]any
 }
 

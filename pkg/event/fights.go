@@ -16,8 +16,8 @@ type Fights struct {
 	Objects   int
 	For       time.Duration
 	Namespace string
-	// Unclear counts objects with repeated writes that we did not read in full, because other
-	// objects are written more often or a read failed.
+	// Unclear counts the objects that are written repeatedly but that we did not read in full,
+	// because other objects are written more often or a read failed.
 	Unclear int
 	// Unstored lists, by kind, writes that changed nothing and are too few to prove a fight over
 	// one object.

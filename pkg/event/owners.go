@@ -132,8 +132,8 @@ func (PastChanges) event() {}
 // Surveyed counts the owners of fields in many objects. It is the result of the verb owners without
 // a named object.
 //
-// A field is shared if another manager owns it or something below it. Any other field has a sole
-// owner: without this manager, it would have no owner.
+// A manager's field is shared if another manager also owns the field or something below it. Any
+// other field has the manager as its sole owner, and would have no owner without the manager.
 type Surveyed struct {
 	Where              string
 	Objects, Unmanaged int

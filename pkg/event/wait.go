@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Met and the others are the results of a wait. A wait also uses Failed, Unknown, and Gone, which
-// is for selected objects that were deleted before they met their conditions.
+// Met is the first of the results of a wait. A wait also uses Failed, Unknown, and Gone, which is
+// for selected objects that were deleted before they met their conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions before the timeout.

@@ -3,8 +3,8 @@ package fieldpath
 import "slices"
 
 // Get returns the value at the path in an object, and whether the value exists. If a list item
-// omits parts of its key that the server defaults, Get finds the item only if no other item matches
-// as well or better.
+// omits parts of its key that the server defaults, Get finds the item only if no other item is an
+// equally good or better match.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
 // GetBy works like [Path.Get], but calls find to locate the list item that an element names.

@@ -25,8 +25,8 @@ func ItemsNamed(pe Element) Items {
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of all key fields in the elements, sorted. A single key may lack some
-// of them, because the item did not set the field and the field has no default.
+// keyNames returns the sorted names of all key fields in the elements. An element's key lacks a
+// field that the item did not set and that has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -72,8 +72,8 @@ const (
 	// Bare means that the item sets no key fields. The server may default the whole key (edge case
 	// 88).
 	Bare
-	// Partial means that the item sets some key fields, and those match. The server may default the
-	// others (edge case 3).
+	// Partial means that the item sets some key fields, and that their values match. The server may
+	// default the other key fields (edge case 3).
 	Partial
 	// Exact means that the item sets all key fields, and they match.
 	Exact
@@ -129,7 +129,7 @@ func (x Items) Possible(item any) []Element {
 
 // Identify returns the element that the sets contain for an item. If the sets lack the item's own
 // element, Identify considers the elements that the item may have once the server has set defaults.
-// It returns such an element if accept allows no other.
+// If the accept function allows exactly one of them, Identify returns that element.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -157,8 +157,8 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 	})
 }
 
-// Unproven returns the key fields of pe that the item does not set but that below contains. Their
-// owner set these fields explicitly, so their values may differ from the server's defaults.
+// Unproven returns the key fields of pe that the item does not set but that the set below contains.
+// Their owner set these fields explicitly, so their values may differ from the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -278,10 +278,10 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair matches the items of two lists by element. pairs holds the positions of items in both lists,
-// in the order of x. gone holds the positions of items that are only in x; come holds the positions
-// of items that are only in other. If several items have the same element, Pair matches them in
-// order.
+// Pair matches the items of two lists by element. The result pairs holds the positions of items in
+// both lists, in the order of x. The result gone holds the positions of items that are only in x;
+// the result come holds the positions of items that are only in the other list. If several items
+// have the same element, Pair matches them in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {

@@ -13,10 +13,11 @@ import (
 
 type difference struct {
 	before, after []managedfields.Entry
-	// gained and lost list paths by owner. Both omit paths in the status.
+	// The fields gained and lost list the paths that each owner gained or lost. Both omit paths in
+	// the status.
 	gained, lost []managedfields.Entry
-	// touched lists the owners that gained a path, including a path in the status. timed lists the
-	// owners whose time changed.
+	// The field touched lists the owners that gained a path, including a path in the status. The
+	// field timed lists the owners whose time changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
 	status         bool

@@ -93,9 +93,9 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the paths that are not in handed and whose values change back and forth. It
-// omits a path that is repeatedly set and removed: such a path changes owners, so it is already in
-// handed.
+// alternating returns the paths whose values change back and forth, except those in the parameter
+// handed. It omits a path that is repeatedly set and removed: such a path changes owners, so the
+// parameter handed already contains it.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -190,7 +190,7 @@ func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfi
 	return last
 }
 
-// valuesBy returns the last value of each writer; nil unless all of them are known.
+// valuesBy returns the last value of each writer, or nil if any of these values is unknown.
 func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
 	wrote := map[string]*any{}
 	for i := range w.log {

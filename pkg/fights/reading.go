@@ -57,8 +57,8 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 const readWrites = 8
 
 // Unexplained returns the objects to read in full: those with several owners, and those with writes
-// that the metadata does not explain. It returns at most the given number of each group. beyond
-// counts the objects of the second group that it omits.
+// that the metadata does not explain. It returns at most the given number of each group. The result
+// beyond is the number of objects of the second group that Unexplained omits.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)

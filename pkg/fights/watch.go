@@ -56,10 +56,12 @@ func New(status bool) *Tally {
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
-	// first is the state after the first observed change, and now the state after the last one.
+	// The field first is the state after the first observed change. The field now is the state
+	// after the last one.
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
-	// writes counts all relevant writes; log keeps only the latest.
+	// The field writes is the number of all relevant writes; the field log contains only the latest
+	// ones.
 	writes int
 	log    []write
 }
@@ -71,7 +73,7 @@ type write struct {
 	steps           []step
 	// unseen means that the state before the write is unknown, as for the first observed change.
 	unseen bool
-	// read means that steps covers all values, not just labels and annotations.
+	// read means that the field steps covers all values, not just labels and annotations.
 	read bool
 }
 

@@ -167,8 +167,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing. Those in slips are probably typos. Those in done
-// have already given everything away.
+// strangers returns the givers that own nothing. The result slips lists the givers that are
+// probably typos. The result done lists the givers that have already given everything away.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -214,7 +214,8 @@ func repeated(w transfer.Wish, giver string, owners []string, received bool) boo
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// The user has already named the receiver and the other givers.
+	// The giver cannot be a typo of the receiver or of another giver, because the user named these
+	// as well.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})

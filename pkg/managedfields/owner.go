@@ -109,8 +109,8 @@ func LastAppliedPath() fieldpath.Path {
 // IsLastApplied reports whether a path is that of the last-applied annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest API version among the entries for which of returns true, or "" if there
-// are none.
+// Newest returns the newest API version among the entries for which the given function returns
+// true, or "" if there are none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

@@ -55,7 +55,8 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// A user may name both a file and the folder that contains it.
+// add appends an input, unless an input with the same key was added before. A user may name both a
+// file and the folder that contains it.
 func (e *expansion) add(key string, in input) {
 	if e.seen[key] {
 		return

@@ -68,7 +68,8 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// h is nil if the object is not a hook.
+// sift reports whether to keep an object. It returns a fault if the object is a hook and hooks are
+// an error. The parameter h is nil if the object is not a hook.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():

@@ -236,8 +236,8 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// name is for the beginning of an error message, and what is for the middle of a sentence. Both
-	// describe the input.
+	// Both fields describe the input. The field name is for the beginning of an error message; the
+	// field what is for the middle of a sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)

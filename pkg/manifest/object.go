@@ -123,8 +123,8 @@ const kustomizationFile = "a kustomization, which -k reads"
 // The items of a typed list inherit its group.
 type group struct{ apiVersion, kind string }
 
-// read reads an object or a list, including nested lists. path is the location of fields in the
-// document.
+// read reads an object or a list, including nested lists. The parameter path is the location of the
+// parameter fields in the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion

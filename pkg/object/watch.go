@@ -32,8 +32,8 @@ type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that every selected object has been reported. The watch reports it after each list
-// and, after an Unreadable, once the watch continues.
+// Synced says that every selected object has been reported. The watch sends a Synced after each
+// list and, after an Unreadable, once the watch continues.
 type Synced struct{}
 
 // Unreadable says that the watch was interrupted. Objects may be outdated until the next Present or

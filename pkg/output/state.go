@@ -42,7 +42,8 @@ type State struct {
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited means that only good results count as progress, because the others are timeouts.
+	// Awaited means that only good results count as progress, because any other result is a
+	// timeout.
 	Awaited bool
 }
 

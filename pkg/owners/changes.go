@@ -180,7 +180,8 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 
 const maxNamed = 5
 
-// limitsOf says which kinds are not watched, or have been watched only since a time after from.
+// limitsOf says which kinds are not watched, or have been watched only since a time later than the
+// given one.
 func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
 	for _, o := range []struct {
 		why  ownership.Omission
@@ -190,7 +191,7 @@ func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]str
 		{ownership.OmissionKind, "excluded by the chart's values: "},
 		{ownership.OmissionNamespace, "in a namespace that the webhook excludes: "},
 		{ownership.OmissionRefused, "the webhook may not list and watch "},
-		{ownership.OmissionUnseen, "not watched, or not yet: "},
+		{ownership.OmissionUnseen, "not watched, or not watched yet: "},
 	} {
 		if kinds := omitted[o.why]; kinds != nil {
 			slices.Sort(kinds)

@@ -83,7 +83,7 @@ func TestChanges(t *testing.T) {
 		"none for the status":                     {query: owners.Query{Namespace: "prod"}, path: ".status.replicas", err: "the webhook does not record writes through the status subresource"},
 		"unknown scope":                           {reader: viewer(all[1:]...), query: owners.Query{Namespace: "prod"}, hour: 9, err: "no permission to list ConfigMaps"},
 		"not installed": {
-			reader: fakeReader{errs: map[string]error{ownership.RecordKind: &meta.NoKindMatchError{}}}, err: "the webhook of k8sconnect, which records it, is not installed",
+			reader: fakeReader{errs: map[string]error{ownership.RecordKind: &meta.NoKindMatchError{}}}, err: "k8sconnect's webhook, which records the history, is not installed",
 		},
 		"no permission": {reader: fakeReader{errs: map[string]error{ownership.RecordKind: forbidden}}, err: "x is forbidden"},
 		"a broken record": {

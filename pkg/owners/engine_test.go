@@ -305,7 +305,7 @@ func TestHistory(t *testing.T) {
 		"a field that cannot have an owner": {reader: with(status), ref: ref("Node", "", "n2"), path: ".metadata.name"},
 		"not installed": {
 			reader: fakeReader{objects: []string{configMap}, errs: map[string]error{ownership.RecordKind: noKind}}, ref: web,
-			err: "the webhook of k8sconnect, which records it, is not installed",
+			err: "k8sconnect's webhook, which records the history, is not installed",
 		},
 		"no permission": {
 			reader: fakeReader{objects: []string{node}, errs: map[string]error{ownership.RecordKind: forbidden}}, ref: n1,

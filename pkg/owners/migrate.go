@@ -61,8 +61,8 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once tries the rewrite once. again reports whether it must be tried again, because another client
-// wrote the object between the read and the write.
+// once tries the rewrite once. The result again reports whether the rewrite must be tried again,
+// because another client wrote the object between the read and the write.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
@@ -107,8 +107,8 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether the kind, at its version, has all of an owner's paths. unknown contains
-// the paths that the kind lacks.
+// movable reports whether the kind, at its version, has all of an owner's paths. The result unknown
+// contains the paths that the kind lacks.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {

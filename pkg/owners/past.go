@@ -27,7 +27,7 @@ import (
 type NoWebhookError struct{}
 
 func (e *NoWebhookError) Error() string {
-	return "the webhook of k8sconnect, which records it, is not installed"
+	return "k8sconnect's webhook, which records the history, is not installed"
 }
 
 func (e *NoWebhookError) Hint() string {
@@ -189,7 +189,7 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	case apierrors.IsForbidden(err):
 		out.err = &UnknownError{
 			Reason: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
-			hint:   "its chart's value tracking.publicScope publishes that",
+			hint:   "the webhook chart's value tracking.publicScope lets everyone read it",
 		}
 	case err != nil:
 		out.err = &UnknownError{Reason: err.Error()}

@@ -110,7 +110,7 @@ func updatesSubresource(o managedfields.Owner) bool {
 }
 
 // across classifies a path that its old and new owners own at different API versions. A path may
-// mean something else in another version. So it was taken only if both objects have it, with
+// mean something else in another version. So the path was taken only if both objects have it, with
 // different values. An owner that moves to another version takes nothing from itself (edge case 7).
 // A path that disappeared without a new owner may have been dropped with its version (edge case 9).
 func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
@@ -141,8 +141,8 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns lost without the owners that lost the path through the API server's bookkeeping
-// (edge case 9).
+// explained returns the owners in the parameter lost, except those that lost the path through the
+// API server's bookkeeping (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -208,7 +208,7 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 
 // moved reports whether the entries of all owners that lost the path moved to one of its current
 // owners, whether each move stayed within one tool, and whether the path went to the manager whose
-// write moved them.
+// write moved the entries.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {

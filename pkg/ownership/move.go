@@ -41,9 +41,9 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 
 // movesOf finds the moves between two versions of an object. If part of an entry remains, or the
 // entry goes to another tool, the move needs proof: some of the moved fields must be maps or list
-// items that contain other moved fields. A forced apply does not take these along with the values
-// in them, so they were moved by an edit. If apart is set, an entry counts as moved only if the
-// applier received all of it.
+// items that contain other moved fields. A forced apply does not take a map or list item along with
+// the values in it, so the fields were moved by an edit. If apart is set, an entry counts as moved
+// only if the applier received all of it.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {

@@ -25,8 +25,8 @@ type compact struct {
 	time   int64 // seconds since 1970; 0 is none
 }
 
-// Compact converts managed fields without decoding their field sets, which [Between] does only for
-// those that differ.
+// Compact converts managed fields without decoding their field sets. [Between] later decodes only
+// the field sets that differ.
 func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {

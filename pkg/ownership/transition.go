@@ -198,9 +198,10 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns the handover of a path from the owners in before to its owners in after. before must
-// be sorted. The result's Before and After may be equal. The former state of the paths below this
-// one is unknown, so Fate assumes that they have not changed.
+// Fate returns the handover of a path from the owners in the parameter before to its owners in the
+// parameter after. The parameter before must be sorted. The result's Before and After may be equal.
+// The former state of the paths below this one is unknown, so Fate assumes that they have not
+// changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

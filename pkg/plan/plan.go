@@ -1,6 +1,6 @@
 // Package plan orders objects into phases. The objects of a phase may be applied concurrently.
-// Start with [Build]. An object's class is its earliest phase; its needs may move it to a later
-// one. The package reads no files and sends no requests.
+// Start with [Build]. An object's class is its earliest phase; the objects that it needs may move
+// it to a later one. The package reads no files and sends no requests.
 package plan
 
 import (
@@ -109,7 +109,8 @@ type Warning struct {
 
 // Build finds the scopes of the manifests and orders them. The same input always produces the same
 // plan. Two equal manifests of one object are planned once, with a warning; different ones are an
-// error. The error joins all faults, or a *[CycleError] for each cycle of needs.
+// error. The error joins all faults. If there are no faults, or if they are skipped, the error
+// joins a *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {

@@ -36,7 +36,8 @@ func (o Options) namespace() string {
 	return cmp.Or(o.Namespace, "default")
 }
 
-// inNamespace copies only what it changes.
+// inNamespace returns an object with the given namespace, or without a namespace if the given one
+// is empty. It copies only the parts of the object that it changes.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -62,7 +63,8 @@ type crd struct {
 	served     map[string]bool // versions
 }
 
-// crdsOf skips incomplete CRDs, which the API server will refuse.
+// crdsOf returns the CRDs in the manifests by the kind that they declare. It skips incomplete CRDs,
+// which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {

@@ -42,7 +42,7 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 	return answer, nil
 }
 
-// freedWith returns the paths of the ports that both the manifest requests and the live Service
+// freedWith returns the paths of the ports that the manifest requests and the live Service already
 // holds. As long as the Service exists, the server refuses these ports to every other object, even
 // in a dry run.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
@@ -73,8 +73,8 @@ func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 }
 
 // addressInUse returns an error if another Service holds an address that this Service requests,
-// which a dry run does not detect. It requires Kubernetes 1.33 and permission to read IPAddresses;
-// otherwise it returns nil.
+// which a dry run does not detect. The check requires Kubernetes 1.33 and permission to read
+// IPAddresses; without them, addressInUse returns nil.
 func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil

@@ -30,7 +30,7 @@ type Choice struct {
 	Kind            string
 	Namespace, Name string
 	Manager         string
-	// Path matches its own field and everything below it.
+	// Path matches a field and everything below it.
 	Path fieldpath.Pattern
 	// From is the file and line of the choice; empty for a flag.
 	From string

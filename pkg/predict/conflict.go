@@ -226,8 +226,8 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// A dry run cannot release fields. asked therefore returns the manifest with the live values of the
-// fields to be released.
+// asked returns the manifest with the live values of the fields to be released, because a dry run
+// cannot release fields.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -374,8 +374,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// If a manifest does not match the schema of its kind, the server returns an internal error without
-// a reason.
+// unexplained reports whether the server returned an internal error without a reason, as it does if
+// a manifest does not match the schema of its kind.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

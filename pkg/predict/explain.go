@@ -68,7 +68,7 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("an item of %s that is not in the manifest is also owned by %s, whose fields in it are kept; "+
+	return fmt.Sprintf("an item of %s that is not in the manifest stays because of its fields owned by %s; "+
 		"%s makes it yours, or remove the item by hand",
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
@@ -99,8 +99,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns, sorted, the owners of fields in those list items that the manifest
-// lacks.
+// OwnersOfUnstated returns the sorted owners of fields in the list items that the manifest lacks.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {

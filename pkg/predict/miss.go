@@ -158,7 +158,7 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 		text := s.text() + " does not match "
 		isInside := func(p fieldpath.Path) bool { return len(s.Path) >= len(p) && s.Path[:len(p)].Matches(p) }
 		if i := slices.IndexFunc(paths, isInside); i >= 0 {
-			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value"})
+			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value and can only be chosen as a whole"})
 		} else if s.Kind == "" && s.by != YieldAnnotation {
 			continue // The choice may be for another object.
 		} else if meant, ok := s.nearest(paths); ok {

@@ -13,8 +13,8 @@ import (
 
 // A union is a map in which a manifest sets one member. Defaults that the server sets for a member
 // have no owner. If an apply then selects another member, both members remain in the object, and
-// the server refuses it. Members that have owners are no problem: the server removes ours and keeps
-// those of others.
+// the server refuses it. Members that have owners are no problem: the server removes the members
+// that we own, and keeps the members that others own.
 
 type union struct {
 	path fieldpath.Path

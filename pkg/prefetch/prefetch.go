@@ -40,7 +40,7 @@ type group struct {
 	kind object.Kind
 	done chan struct{} // closed when all objects are read
 
-	// set before done is closed
+	// read and at are set before done is closed
 	read map[object.Ref]reading
 	at   time.Time
 }

@@ -70,7 +70,7 @@ func About(gk schema.GroupKind) (text string, own bool) {
 }
 
 // OwnRules returns the kinds that have rules of their own. For the routes of the Gateway API, it
-// returns only the known kinds; others have a rule, too.
+// returns only the known kinds, although every other kind of route has a rule, too.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{
@@ -113,9 +113,9 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "CronJob":
 		return "it exists, suspended or not"
 	case "HorizontalPodAutoscaler":
-		return "it is able to scale and does, or its target is scaled to zero"
+		return "it is AbleToScale and ScalingActive, or its target is scaled to zero"
 	case "PodDisruptionBudget":
-		return "its Pods were counted"
+		return "its Pods have been counted"
 	case "CustomResourceDefinition":
 		return "it is Established"
 	case "APIService":

@@ -104,8 +104,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires every gateway that has responded to have accepted the route and, if it
-// reports on the route's references, to have resolved them.
+// evaluateRoute requires that every gateway that has responded has accepted the route. A gateway
+// that reports on the route's references must also have resolved them.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

@@ -122,8 +122,8 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 }
 
 // isCopy reports whether a field copies a response of a cloud's API, as Crossplane's atProvider
-// does. The words in the copy describe parts of the cloud. The object's conditions say what they
-// mean for the object.
+// does. The words in the copy describe parts of the cloud. The object's conditions say what the
+// state of these parts means for the object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0

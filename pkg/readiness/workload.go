@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// evaluateDeployment requires the same as "kubectl rollout status", and that the controller has
-// observed the spec.
+// evaluateDeployment applies the requirements of "kubectl rollout status", and also requires the
+// controller to have observed the spec.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
 	if _, seen := s.whole("status.observedGeneration"); !seen {

@@ -16,9 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks all strings in a value, but not map keys. Names of objects, paths and owners are not
-// masked, and are declared as not secret. If then is not nil, Deep passes each masked string
-// through it. The result shares unchanged parts with x, which is never changed.
+// Deep masks all strings in a value, but not map keys. It does not mask names of objects, paths and
+// owners, and declares them as not secret. If the parameter then is not nil, Deep passes each
+// masked string through that function. The result shares unchanged parts with x, which is never
+// changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A value shorter than realLength is not masked everywhere. One shorter than anyPlace is masked
-	// only as a whole word.
+	// A value shorter than realLength is masked only in texts about its own Secret. A longer value
+	// that is shorter than anyPlace is masked only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )

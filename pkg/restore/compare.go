@@ -14,8 +14,7 @@ import (
 type world struct {
 	before, after, live version
 	known               bool
-	// touched are the paths that others have taken since the run, and those that we have lost
-	// since.
+	// touched are the paths that others have taken or that we have lost since the run.
 	touched *fieldpath.Set
 	// lost are the managed fields that the run took from others.
 	lost []managedfields.Entry
@@ -159,8 +158,9 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable reports whether a value cannot be sent. It returns true if theirs does, and also if
-// others own the path with a different value, because our value would be a conflict.
+// unstatable reports whether a value cannot be sent. It returns true if the function theirs returns
+// true, and also if others own the path with a different value, because our value would be a
+// conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)

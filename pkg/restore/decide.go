@@ -201,7 +201,7 @@ const (
 	asMade      = "it is still as this run left it"
 	changed     = "it is as this run left it, with later changes of others"
 	perhaps     = "it is unknown whether this run changed it"
-	halfBack    = "its values are as before this run, except those that others have changed since; their owners are not as before"
+	halfBack    = "its values are as before this run, except those that others have changed since; not all fields have their previous owners back"
 )
 
 func (n Note) found(live *unstructured.Unstructured) string {

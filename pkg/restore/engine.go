@@ -27,8 +27,8 @@ type Server interface {
 type Engine struct {
 	Server  Server
 	Manager string
-	// Remove deletes the object with the UID, and returns once it is gone. stays returns why the
-	// version about to be deleted must stay, or "".
+	// Remove deletes the object with the UID, and returns once it is gone. The function stays
+	// returns why the version about to be deleted must stay, or "".
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Contents visits the objects that are deleted along with an object, such as those in a
 	// namespace. A created object is kept if others have put objects into it. Contents may be nil.

@@ -79,9 +79,9 @@ type Engine struct {
 	// EndsFor returns how long a cause must last before it fails the wait; 0 for never. It may be
 	// nil.
 	EndsFor func(event.Cause) time.Duration
-	// Absent returns a possible reason why an object is missing, or "": its namespace is missing,
-	// or its name is similar to that of another object. A Ref without a name stands for a selector
-	// that matches nothing. Absent may be nil.
+	// Absent returns a possible reason why an object is missing: its namespace is missing, or its
+	// name is similar to that of another object. It returns "" if it finds no reason. A Ref without
+	// a name stands for a selector that matches nothing. Absent may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for one event at a time.
 	Emit func(event.Event)

@@ -60,7 +60,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	}
 	if n := r.stalls.Passed(now); n > 0 && !r.passed {
 		r.passed = true
-		r.Emit(event.Warned{Text: fmt.Sprintf("%s are also stalled; they are examined once others make progress", text.Count(n, "more object"))})
+		r.Emit(event.Warned{Text: fmt.Sprintf("also stalled: %s, to be examined once others make progress", text.Count(n, "more object"))})
 	}
 	if len(items) == 0 {
 		if len(due) > 0 {
@@ -113,7 +113,7 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// If a cause will not go away by itself and has lasted long enough, lasts ends the object's wait.
+// lasts ends the object's wait if a cause will not go away by itself and has lasted long enough.
 // Only an explanation from fresh reads can end the wait. Without such an explanation, lasts
 // schedules the next one.
 func (r *run) lasts(it *item, h *hang) {

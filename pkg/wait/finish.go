@@ -179,7 +179,7 @@ func (e *NothingError) Hint() string {
 	if e.Late {
 		return ""
 	}
-	return "--existence-timeout=1m waits for the first one, and --for=create only for existence"
+	return "--existence-timeout=1m waits for the first one to appear, and --for=create waits for nothing else"
 }
 
 // Selected describes which objects of a type a selection selects.

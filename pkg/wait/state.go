@@ -20,7 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. Its fields are used by only one goroutine; the others send it messages.
+// run is one call of Run. Only one goroutine uses its fields; other goroutines send messages to
+// that goroutine.
 type run struct {
 	*Engine
 	began time.Time

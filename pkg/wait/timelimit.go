@@ -147,7 +147,7 @@ func (l TimeLimit) of(spec condition.Spec) bool {
 		own.Type == spec.Type && own.Value == spec.Value && own.HasValue == spec.HasValue
 }
 
-// Means reports whether Kind names the kind, with or without its group.
+// Means reports whether the field Kind is a name of the given kind, with or without its group.
 func (l TimeLimit) Means(kind object.Kind) bool {
 	name, group, qualified := strings.Cut(l.Kind, ".")
 	if qualified && !strings.EqualFold(group, kind.GVK.Group) {

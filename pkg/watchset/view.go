@@ -45,8 +45,8 @@ type View struct {
 	mu    sync.Mutex      // guards the fields below
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// listed is set once the current watch has listed the objects, and seen once any watch has done
-	// so.
+	// listed is set once the current watch has listed the objects. seen is set once any watch has
+	// listed them.
 	watches      int
 	listed, seen bool
 	blind        blindness
@@ -105,8 +105,9 @@ func (v *View) Ref() object.Ref {
 	return object.Ref{GVK: v.Kind.GVK, Namespace: s.Namespace, Name: s.Name}
 }
 
-// Split returns one view per name if err forbids listing them: a user who may not list a namespace
-// may be allowed to watch these objects (edge case 50). It returns nil if that does not help.
+// Split returns one view per name if err says that we may not list the objects: a user who may not
+// list a namespace may be allowed to watch objects by name (edge case 50). It returns nil if that
+// does not help.
 func (v *View) Split(err error) []*View {
 	if !apierrors.IsForbidden(err) || len(v.Names) < 2 {
 		return nil

@@ -29,8 +29,8 @@ type Options struct {
 	// ClientCA is a PEM file of the authorities that sign client certificates; if it is empty, any
 	// client is admitted.
 	ClientCA string
-	// ClientNames are the allowed common names of client certificates; if it is empty, any name is
-	// allowed.
+	// ClientNames are the allowed common names of client certificates; if the list is empty, any
+	// name is allowed.
 	ClientNames []string
 	// Health is the address of /healthz and /readyz, such as ":8081"; empty or "0" disables them.
 	Health string

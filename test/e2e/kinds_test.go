@@ -64,7 +64,7 @@ spec:
 		args []string
 		says string
 	}{
-		"installed by the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
+		"installed by the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served; deployment.apps/operator -n "},
 		"installed by something else":     {set, []string{"--await-kinds"}, "waiting for Late to be served"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ spec:
 		runs.Go(func() {
 			r.wait(t)
 			r.ends(t, tt.status).says(t, tt.says).
-				says(t, "waiting for Gateway to be served, which customresourcedefinition/gateways.soon.example.com defines")
+				says(t, "waiting for Gateway to be served; customresourcedefinition/gateways.soon.example.com defines")
 		})
 	}
 	runs.Wait()

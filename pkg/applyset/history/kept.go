@@ -81,8 +81,8 @@ func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns run with its Place set to one after all other runs. again is set if the run adds
-// nothing: the last run was successful, is stored and had the same input.
+// Follow returns the run with a Place after all other runs. again is set if the run adds nothing:
+// the last run was successful, is stored and had the same input.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -257,7 +257,7 @@ type FaultError struct {
 	note bool
 	// blind is set if the run's place among the other runs is unknown.
 	blind bool
-	// of is the run without its objects. Its Started is zero if it cannot be read.
+	// of is the run without its objects. Its Started is zero if the start time cannot be read.
 	of Run
 }
 

@@ -50,7 +50,8 @@ func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, er
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sets includes the names that were found before an error.
+// sets returns the names of all sets. If it returns an error, it also returns the names that it
+// found before the error.
 func (c words) sets(ctx context.Context) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {

@@ -182,7 +182,7 @@ func (c *Converted) YAML() ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-const anyItem = "a position is another item once the list changes, so the rule matches every item"
+const anyItem = "a position refers to a different item once the list changes, so the rule matches every item"
 
 func pointer(text string) (path, note string, err error) {
 	rest, ok := strings.CutPrefix(text, "/")

@@ -54,7 +54,7 @@ const mostSeen = 100_000
 // see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
-		r.fault(n, "", "the file has more than %d keys and items up to here, including those that each alias repeats", mostSeen)
+		r.fault(n, "", "the file has more than %d keys and items up to here, counting what its aliases repeat", mostSeen)
 		r.seen = mostSeen + 1
 		return false
 	}
@@ -70,7 +70,7 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	case r.seen > mostSeen, len(r.faults) > mostFaults:
 		return
 	case len(r.faults) == mostFaults:
-		advice, format, args = "", "more errors follow from here on", nil
+		advice, format, args = "", "further errors, from here on, are not shown", nil
 	}
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }

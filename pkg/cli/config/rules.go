@@ -153,8 +153,8 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
 }
 
-// Read reads the file that the user named, or else the one next to the input. Its settings apply to
-// flags that were not given; its guards are added to those of the flags.
+// Read reads the file that the user named, or else the file next to the input. The file's settings
+// apply to flags that were not given; its guards are added to the guards from the flags.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)

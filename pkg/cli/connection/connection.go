@@ -104,7 +104,7 @@ const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"ID of the run, shown in output, Audit-IDs, locks and Events. Use for example the ID of a CI job, which its retries share; also $"+variable(RunID))
+		"ID of the run, shown in output, Audit-IDs, locks and Events. For example, use the ID of a CI job, which stays the same when the job is retried; or set $"+variable(RunID))
 }
 
 // givenRun returns the ID from the command line or the environment; empty if there is none.
@@ -191,7 +191,7 @@ func (c *Connection) contextName(raw api.Config) string {
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "no value, because the kubeconfig has none"
+		return "nothing, because the kubeconfig defines none"
 	}
 	return strings.Join(names, ", ")
 }

@@ -35,9 +35,9 @@ func variable(flag string) string {
 
 func (c *Connection) addGuards(flags *pflag.FlagSet) {
 	flags.String(ExpectContext, "",
-		"Refuse any context whose name does not match this pattern, such as 'prod-*'; also $"+variable(ExpectContext))
+		"Refuse any context whose name does not match this pattern, such as 'prod-*'; or set $"+variable(ExpectContext))
 	flags.String(ExpectCluster, "",
-		"Refuse any cluster whose kube-system namespace does not have this UID; also $"+variable(ExpectCluster))
+		"Refuse any cluster whose kube-system namespace does not have this UID; or set $"+variable(ExpectCluster))
 }
 
 // expectations returns all values of a guard. All of them must match, so that none overrides
@@ -53,10 +53,10 @@ func (c *Connection) expectations(flag string) []expectation {
 	return append(all, c.expected[flag]...)
 }
 
-// ExpectContext adds an expected context. from is where it is set.
+// ExpectContext adds an expected context. The parameter from says where the context is set.
 func (c *Connection) ExpectContext(from, glob string) { c.expect(ExpectContext, from, glob) }
 
-// ExpectCluster adds an expected cluster. from is where it is set.
+// ExpectCluster adds an expected cluster. The parameter from says where the cluster is set.
 func (c *Connection) ExpectCluster(from, uid string) { c.expect(ExpectCluster, from, uid) }
 
 func (c *Connection) expect(flag, from, value string) {
@@ -117,7 +117,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
 			return object.Hinted("leave out --"+f+", or guard with --"+ExpectCluster+" alone",
-				"--%s overrides the cluster of context %q, so its name does not identify the cluster, which %s relies on", f, name, wanted[0])
+				"--%s overrides the cluster of context %q, so the name of the context, which %s checks, does not identify the cluster", f, name, wanted[0])
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// After the first deletion, work waits longer for an unreachable server, because the results would
-// otherwise be unknown.
+// work deletes the objects. After the first deletion, it waits longer for an unreachable server,
+// because the results would otherwise be unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {

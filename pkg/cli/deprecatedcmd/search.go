@@ -33,7 +33,7 @@ type search struct {
 	stored   []event.StoredVersions
 	unread   []event.Unread
 	// namespace is the namespace to search; empty means all. own is the namespace for manifests
-	// that name none.
+	// that have none.
 	namespace, own string
 	namespaced     map[schema.GroupKind]bool
 }

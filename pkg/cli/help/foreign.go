@@ -13,7 +13,7 @@ import (
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
-		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; here, owners shows who owns their fields, and sets lists sets"
+		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; here, the verb owners shows who owns their fields, and the verb sets lists sets"
 	case "rollback", "undo", "rollout":
 		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic rolls back a run that fails"
 	case "create", "replace", "patch", "edit":

@@ -102,7 +102,7 @@ func (o *Options) Order(ctx context.Context, c *connection.Connection, client *c
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 
-// Arrange orders the manifests, using the kinds that the function returns.
+// Arrange orders the manifests, using the kinds that the callback kinds returns.
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
@@ -164,7 +164,7 @@ func upcoming(
 ) error {
 	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
-			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served, which customresourcedefinition/" + definition + " defines"})
+			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served; customresourcedefinition/" + definition + " defines it"})
 		})
 	})
 	maps.Copy(known, found)

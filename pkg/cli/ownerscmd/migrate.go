@@ -30,7 +30,7 @@ func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error
 	targetsErr := o.target(a, in)
 	var flagErr, dryRunErr error
 	if f.summary || f.expect != nil || f.from != nil {
-		flagErr = errors.New("--migrate-versions cannot be combined with --summary, --expect or --from, which count")
+		flagErr = errors.New("--migrate-versions cannot be combined with --summary, --expect or --from, which only count")
 	}
 	if o.dryRun, dryRunErr = verb.DryRunOf(f.dryRun); o.dryRun == object.DryRunServer {
 		dryRunErr = &object.HintedError{

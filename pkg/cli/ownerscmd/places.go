@@ -110,7 +110,9 @@ func itemsOf(p *plan.Plan) []target.Target {
 // one by one.
 const worthList = 6
 
-// named groups objects that one list can contain. why explains kinds that are not served.
+// named returns the places to read for the targets. At least [worthList] named objects of a kind
+// and namespace share one place; fewer get one place each. The callback why explains kinds that are
+// not served.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -164,10 +166,10 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 	return all.Result()
 }
 
-// EachKind reads the metadata of the selected objects concurrently. For each kind, it calls the
-// function anew to create a collector, and calls it again for a new collector if the list starts
-// over. done receives only the newest collector of each kind, one at a time. EachKind returns the
-// kinds and objects that it could not read.
+// EachKind reads the metadata of the selected objects concurrently. The callback anew creates the
+// collector of a kind; it is called again if the kind's list starts over. The callback done
+// receives only the newest collector of each kind, one at a time. EachKind returns the kinds and
+// objects that it could not read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {

@@ -42,7 +42,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
-		"Count, list what managers other than these own outside the status, and exit with 1 if they own anything; kube-* is a pattern. Repeatable")
+		"Count fields, list those outside the status that managers other than these own, and exit with 1 if there are any; kube-* is a pattern. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
 		"Move owners from API versions that are no longer served to a served one that has all their paths")
@@ -144,7 +144,7 @@ func (f *Flags) countable(a Asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
 		fault := &object.HintedError{
-			Err:    errors.New(flag + " requires named objects: many objects are counted, not shown"),
+			Err:    errors.New(flag + " requires named objects: without names, objects are counted, not shown"),
 			Advice: "name them as TYPE/NAME",
 		}
 		if a.Named && f.expect != nil {
@@ -227,7 +227,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	return verb.ErrNo
 }
 
-// unexpected returns a summary for an HTML page: what --expect found; empty if it found nothing.
+// unexpected summarizes what --expect found, for an HTML page; empty if it found nothing.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""

@@ -37,7 +37,8 @@ type answer struct {
 	decision apply.Decision
 }
 
-// Decide asks about the conflicts. Once the user has quit, it leaves the rest undecided.
+// Decide asks about the conflicts. Once the user has quit, it leaves all remaining conflicts
+// undecided.
 func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	out := make([][]apply.Decision, len(all))
 	left := 0

@@ -39,8 +39,8 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-// digestOf returns the digest of the set and the doomed objects. A user who confirms it confirms no
-// other deletion.
+// digestOf returns the digest of the set and the doomed objects. A user who confirms this digest
+// does not confirm any other deletion.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)

@@ -54,8 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set that has such members. The parameter would means that nothing was
-// written. Warn ignores failed requests.
+// Warn warns once about each set that has members among the collected objects. The parameter would
+// means that nothing was written. Warn ignores failed requests.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	if l.Leave {
 		return said + "They will no longer be pruned; to add them back, apply with " + name
 	}
-	return said + "This run does not use the set. The set's next prune deletes what is not in that run's input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
+	return said + "This run does not use the set. The next run that prunes the set deletes members that are not in its input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
 }
 
 func option(parent object.Ref) string {

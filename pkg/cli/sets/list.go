@@ -148,7 +148,7 @@ func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 }
 
 // find returns the parent of the set; zero if it is not found. Without permission to list all
-// namespaces, it searches only those of the members.
+// namespaces, it searches only the members' namespaces.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
 	kinds, _ := parents(ctx, server)
 	for _, kind := range kinds {

@@ -68,8 +68,8 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was is the note that this run found in the Lease. sure means that the previous holder wrote
-	// that note.
+	// was holds the note that this run found in the Lease. sure means that the previous holder
+	// wrote that note.
 	was  string
 	sure bool
 	// note is the note about this run; empty if this run has applied nothing.

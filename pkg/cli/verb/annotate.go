@@ -37,7 +37,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 	}
 }
 
-// data and property escape text as GitHub's toolkit does.
+// The functions data and property escape text as GitHub's toolkit does.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

@@ -84,7 +84,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 		}
 	}
 	for _, l := range limits.Unknown(awaited) {
-		faults = append(faults, object.Hinted("write the condition as in --for, or create to limit the time until an object exists",
+		faults = append(faults, object.Hinted("write the condition as in --for; create=DURATION limits the time until an object exists",
 			"--timeout-for=%s: nothing waits for %q", l, l.Condition.Text))
 	}
 	limits, err = limits.With(f.Standing)

@@ -83,7 +83,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.times.Add(cmd)
 	f.config.Add(cmd)
-	flags.StringVar(&f.explain, "explain-ready", "", "Print when objects of this KIND are ready, and where that rule comes from; does not wait")
+	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule by which objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off unless given", unready.Lastings())
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: "+strings.Join(waitFormats(), ", ")+

@@ -148,8 +148,8 @@ func (c *Cache) answer(said *served) {
 	c.disk.putGroups(said.groups)
 }
 
-// see stores a list in which a kind first appeared. The list is meant for the next run, because
-// this run uses the server's complete answers.
+// see stores a list in which a kind first appeared. Only the next run uses the list, because this
+// run uses the server's complete answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

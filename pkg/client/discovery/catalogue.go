@@ -143,7 +143,7 @@ func (t catalogue) near(typed string) []string {
 }
 
 // Listable returns the kinds that the server serves now and that can be listed. It does not use an
-// older cache, because that may lack a new CRD.
+// older cache, because an older cache may lack a new CRD.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

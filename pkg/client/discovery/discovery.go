@@ -105,8 +105,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls the function done at growing intervals until it returns true or the time has passed.
-// until returns an error only if ctx ends.
+// until calls the callback done at growing intervals, and returns once done is true or the time has
+// passed. It returns an error only if ctx ends.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -132,7 +132,8 @@ type known struct {
 	// asking is a lock. Its holder reads the cache, and fills it if it is empty, so that the cache
 	// is filled only once.
 	asking chan struct{}
-	// renewed is set once an outdated cache has been refilled. asking guards renewed and read.
+	// renewed is set once an outdated cache has been refilled. The lock asking guards the fields
+	// renewed and read.
 	renewed bool
 	read    time.Time
 }
@@ -157,9 +158,9 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Resource finds the kind for a TYPE as kubectl does: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have it, it chooses the group that the
-// server lists first. The version is the preferred one, unless the TYPE has a version. The error is
-// a *NoTypeError if there is no such kind.
+// deployments.apps, deployments.v1.apps. If several groups have the kind, Resource chooses the
+// group that the server lists first. The version is the preferred one, unless the TYPE has a
+// version. The error is a *NoTypeError if there is no such kind.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {

@@ -37,7 +37,8 @@ type decoded struct {
 	err    error
 }
 
-// cut splits a document into its schemas. They refer to text, so text must not be changed.
+// cut splits a document into its schemas. The schemas are slices of the parameter text, so the
+// caller must not change it.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)

@@ -57,7 +57,7 @@ func (e *NoKindError) Hint() string {
 		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
-		return "it answers them when they are created and does not store them, so there is nothing to read or delete"
+		return "it answers when one is created, but stores nothing, so there is nothing to read or delete"
 	}
 	if e.Err != nil {
 		return apiHint(e.GVK)

@@ -135,7 +135,8 @@ func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list 
 type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
 // listedNow requests the kinds of a group version. Concurrent callers share one request. If that
-// request fails, each caller sends its own, because the shared one may only have been interrupted.
+// request fails, each of the other callers sends its own, because the shared request may only have
+// been interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {

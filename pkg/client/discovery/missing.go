@@ -149,9 +149,9 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 // Unserved explains why the server does not serve a kind: in which release of Kubernetes it was
 // removed, and at which versions this server has it.
 //
-// The error is a *NoKindError or that of Kind. It is an *UntoldKindError if the answers contradict
-// each other, or if the server behind the API does not answer. Unserved waits for answers that
-// agree. So call it only for a kind that will not be served soon.
+// The error is a *NoKindError or the error from [Discovery.Kind]. It is an *UntoldKindError if the
+// answers contradict each other, or if the server behind the API does not answer. Unserved waits
+// for answers that agree. So call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)

@@ -72,9 +72,10 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 }
 
 // SchemaAhead is like SchemaOnce, but requests the list of documents at once. A call of expect
-// requests the documents of the given group versions. A group version that was missing then is
-// requested again when it is needed. A failed prefetch is neither reported nor retried until its
-// result is needed. The caller must call stop at the end. After that, no request is sent.
+// requests the documents of the given group versions. If a group version is missing from the list,
+// the list is requested again when the group version is needed. A failed prefetch is neither
+// reported nor retried until its result is needed. The caller must call stop at the end. After
+// that, no request is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
@@ -119,8 +120,8 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents returns a function that reads the document of a group version, each only once. The
-// document is empty if the server does not answer.
+// documents returns a function that returns the document of a group version. The function requests
+// each document only once. The document is empty if the server does not answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {

@@ -185,7 +185,8 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// Only a list can reveal the changes that we missed.
+// broken handles an ERROR event. It reports the error unless the version expired. It returns
+// errTooOld, because only a list can reveal the changes that we missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

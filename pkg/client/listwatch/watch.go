@@ -1,5 +1,5 @@
-// Package listwatch reads lists and watches for changes. Start with [Source.Watch], or with [Pages]
-// to read a list. It never writes.
+// Package listwatch reads lists and watches for changes, and never writes. Start with
+// [Source.Watch], or with [Pages] to read a list.
 package listwatch
 
 import (

@@ -93,8 +93,8 @@ func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	return nil
 }
 
-// Unserved reports whether the server does not serve the path. It is false if the path is served
-// and only the object does not exist.
+// Unserved reports whether err says that the server does not serve the path. It is false if the
+// server serves the path and only the object does not exist.
 func Unserved(err error) bool { return unserved(StatusOf(err)) }
 
 func unserved(s metav1.Status) bool {
@@ -178,8 +178,8 @@ func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Members calls read for each member of the next value if that is an object, and otherwise skips
-// the value. read must consume the member's value.
+// Members calls read for each member of the next value if that value is an object. If it is not,
+// Members skips the value. read must consume the member's value.
 func Members(from *jsontext.Decoder, read func(name string) error) error {
 	if from.PeekKind() != '{' {
 		_, err := from.ReadValue()

@@ -161,8 +161,9 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end records the result of a search. The next search continues an interrupted one, unless a
-// request has been answered in the meantime.
+// end records the result of a search for the server. If the search was interrupted, the outage
+// continues with the next search, unless a request has been answered since the interrupted search
+// began.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -274,8 +275,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports a request that has been waiting for the credential program since began.
-// It ends the request after --server-timeout.
+// awaitsCredentials reports that a request is waiting for the credential program. The wait started
+// at the time began. After --server-timeout, awaitsCredentials ends the request.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -342,8 +343,9 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 }
 
 // outages tracks whether an outage of the server was reported and is not over. It counts each
-// search for an unreachable server, and each request without an object that is being retried. The
-// outage is over only when the count is zero, so an answer to an earlier request does not end it.
+// search for an unreachable server, and each retried request that concerns no particular object.
+// The outage is over only when the count is zero, so an answer to an earlier request does not end
+// it.
 type outages struct {
 	over func() // is called when all have ended and the server answers
 

@@ -265,8 +265,8 @@ func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// A server that denies us access to /readyz is reachable, but may still be starting: it is not
-// ready until it can authorize other clients.
+// health requests /readyz. A server that denies us access to /readyz is reachable, but may still be
+// starting, because it is not ready until it can authorize other clients.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)

@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings reports each warning with the object of its request, which it finds in the request's
-// context. If the object were a field of Warnings, it would be the object of the latest request
-// (edge case 34).
+// Warnings reports each warning with the object that the request concerns, taken from the request's
+// context. The object cannot be a field of Warnings, because a warning would then be reported with
+// the object of the latest request (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
@@ -111,7 +111,8 @@ func deprecatedIn(ref object.Ref, text string) string {
 
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
-// The webhook adds the object's name for clients that do not name the object.
+// withoutName removes the object's name, which our webhook adds for clients that do not show the
+// name. ours is set if the name was there.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
 	return strings.CutPrefix(text, name+": ")

@@ -34,10 +34,12 @@ type part struct {
 // shown is a value in a report: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
-	// If at has no steps, the value is the result of the subexpression with this id.
+	// at is the place of the value in the object. If the place has no steps, the value is the
+	// result of the subexpression with this id.
 	at Place
 	id int64
-	// brief omits a list or a map if a result derived from it is shown.
+	// brief is set if a result derived from the value is shown. The value is then omitted if it is
+	// a list or a map.
 	brief bool
 	// fields are the fields of a list's items that the expression reads.
 	fields Reads

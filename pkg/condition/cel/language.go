@@ -1,6 +1,6 @@
-// Package cel compiles and evaluates CEL over self, an object of one kind. Start with
-// [Language.Compile]. Expressions are typed by the kind's schema, and limited in cost and time. It
-// never sends requests.
+// Package cel compiles and evaluates CEL over self, an object of one kind. It never sends requests.
+// Expressions are typed by the kind's schema, and limited in cost and time. Start with
+// [Language.Compile].
 package cel
 
 import (
@@ -163,8 +163,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes returns upper bounds by function. It contains the functions whose result, or number of
-// iterations, may be many times the size of their input.
+// sizes returns a function for each CEL function whose result, or number of iterations, may be many
+// times the size of the input. It computes an upper bound from the arguments.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{

@@ -29,8 +29,8 @@ type shape struct {
 	open bool
 }
 
-// shapeOf returns the shape of a schema with only the fields that the expression reads. A
-// Deployment has many other fields.
+// shapeOf returns the shape of a schema. It includes only the fields that the expression reads,
+// because a kind such as Deployment has many others.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -90,8 +90,8 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// value converts v to Kubernetes' types if the schema describes all of v, and otherwise to those of
-// plain JSON.
+// value converts v to Kubernetes' types if the schema describes all of v. If it does not, value
+// converts v to the types of plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)

@@ -1,6 +1,6 @@
 // Package usage finds uses of deprecated API versions and fields before an upgrade: managers of
-// live objects, manifests, and Helm releases. Start with a [Question] and a [Tally]. It reads
-// nothing itself.
+// live objects, manifests, and Helm releases. It reads nothing itself. Start with a [Question] and
+// a [Tally].
 package usage
 
 import (
@@ -98,9 +98,10 @@ func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
 }
 
 // Live checks a live object. An applier has one entry, at the version of its last apply. An updater
-// has one for each version: the newest shows how it writes now; the others stay until other
-// managers own their fields. kubectl's annotation shows the version of the last kubectl apply. The
-// annotation decides if two entries have the same time, or if the managed fields were cleared.
+// has one entry for each version. Its newest entry shows how the updater writes now. Each older
+// entry stays until other managers own its fields. kubectl's annotation shows the version of the
+// last kubectl apply. The annotation decides if two entries have the same time, or if the managed
+// fields were cleared.
 func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
 	applied := kindOf(lastApplied)
 	version := applied.GroupVersion().String()
@@ -228,7 +229,7 @@ func (t *Tally) Result() event.Deprecations {
 		out.Uses = append(out.Uses, *found)
 	}
 	if t.left > 0 {
-		out.Hint = "they are harmless; after the upgrade, rewrite them with: " +
+		out.Hint = "old entries are harmless; after the upgrade, rewrite them with: " +
 			command.Kubectl("k8sconnect", "owners") + " -A --migrate-versions"
 	}
 	slices.SortFunc(out.Uses, func(a, b event.DeprecatedUse) int {

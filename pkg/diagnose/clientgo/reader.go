@@ -1,5 +1,5 @@
 // Package clientgo implements [diagnose.Reader] with client-go, so that diagnose does not depend on
-// a client. Start with [New]. It never changes the cluster.
+// a client. It never changes the cluster. Start with [New].
 package clientgo
 
 import (

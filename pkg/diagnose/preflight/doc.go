@@ -1,5 +1,5 @@
-// Package preflight finds problems in a set of manifests before it is applied. [Foresee] returns a
-// remark for each fault, such as a missing Secret or a rollout that will deadlock.
-// docs/preflight.md lists the stable codes. When in doubt, it makes no remark. It never reads the
-// values of Secrets.
+// Package preflight finds problems in a set of manifests before it is applied. The package never
+// reads the values of Secrets. [Foresee] returns a remark for each fault, such as a missing Secret
+// or a rollout that will deadlock. When in doubt, it makes no remark. docs/preflight.md lists the
+// stable codes.
 package preflight

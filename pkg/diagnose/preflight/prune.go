@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses returns a remark for each object that needs an object that a prune deletes. It sends no
-// requests.
+// Losses returns a remark for each pair of an object and a pruned object on which it depends. It
+// sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {

@@ -121,10 +121,10 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
-		said = ", objects in this set release " + b.freed.String()
+		said = "; objects in this set release " + b.freed.String()
 	}
 	if !b.taken.IsZero() {
-		said += ", and objects before it in this set take " + b.taken.String()
+		said += ", and objects earlier in this set take " + b.taken.String()
 	}
 	return said
 }

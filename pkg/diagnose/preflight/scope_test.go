@@ -68,7 +68,7 @@ func TestQuotaReleasedBySetMayNotSuffice(t *testing.T) {
 			set:     docs(workload("Deployment", "a", 4, app), workload("Deployment", "b", 1, app)),
 			cluster: docs(quota, workload("Deployment", "a", 1, app), workload("Deployment", "b", 3, app)),
 			want:    []string{"QuotaExceeded deployment.apps/a -n prod .spec"},
-			says:    "its 3 new Pods need 3 of pods; ResourceQuota q in namespace prod has 0 of 4 left, objects in this set release 2",
+			says:    "its 3 new Pods need 3 of pods; ResourceQuota q in namespace prod has 0 of 4 left; objects in this set release 2",
 		},
 		"a resumed Deployment": {
 			set:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod}, spec: {replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {` + app + `}}}}`,

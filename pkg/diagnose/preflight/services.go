@@ -161,7 +161,7 @@ func ports(templates []template) []string {
 }
 
 // isOf reports whether the Pod belongs to one of the templates. A new Pod of the template will
-// replace such a Pod, unless it already has the same ports.
+// replace the Pod, unless the Pod already has the template's ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {

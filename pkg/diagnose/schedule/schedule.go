@@ -1,6 +1,6 @@
-// Package schedule decides when stuck objects are examined and which explanations are news. Start
-// with [New] and [Schedule.Due]. The caller passes the current time to each method. It never sends
-// requests.
+// Package schedule decides when stuck objects are examined and which explanations are news. It
+// never sends requests. The caller passes the current time to each method. Start with [New] and
+// [Schedule.Due].
 package schedule
 
 import (
@@ -11,8 +11,8 @@ import (
 
 // Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long an object must make no progress before it is examined. AfterBad is the
-	// shorter time after a fault.
+	// After is the time without progress after which an object is examined. AfterBad is the shorter
+	// time after a fault.
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
@@ -111,8 +111,8 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns one batch of objects to examine now. It returns no other until [Schedule.Asked] has
-// been called.
+// Due returns one batch of objects to examine now. It returns no further batch until
+// [Schedule.Asked] has been called.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil

@@ -62,7 +62,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 		BlockedBy: first,
 	}}
 	if phase := diagnose.Text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
-		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has finished ("+phase+"), and keeps the claim until it is deleted")
+		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has finished ("+phase+"), but holds the claim until the pod is deleted")
 	}
 	f.Evidence = append(f.Evidence, diagnose.Name(first)+" is on node "+text.Excerpt(diagnose.Text(users[0], "spec", "nodeName"))+" and mounts it")
 	f.Next, f.Risk = d.stopping(users[0])

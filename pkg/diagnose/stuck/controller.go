@@ -115,7 +115,7 @@ func codeOf(h diagnose.Health) string {
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
-		who = "what may be the controller of the finalizer "
+		who = "the probable controller of the finalizer "
 	}
 	return who + text.Excerpt(finalizer) + ", " + diagnose.Name(c.Ref)
 }
@@ -149,7 +149,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
 		Message: "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; nothing identifies its controller: " +
-			text.Count(len(all), "workload") + " in the cluster may be it, or something outside",
+			text.Count(len(all), "workload") + " in the cluster may be it, or it may run outside the cluster",
 		Evidence: append(append(d.set(u, finalizer), s.Evidence...), diagnose.Some(all, 4)...),
 		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + text.ShellQuote(u.GetName()),
 	}}

@@ -167,7 +167,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
 		first := object.RefOf(dependents[0])
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
-		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
+		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" left with an owner reference to it, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
 		// Releasing a dependent is an update, which may be refused too.
 		found = append(d.admission(dependents[0], releases), found...)
@@ -175,8 +175,8 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// dependents returns the objects that refer to u as an owner, if which is true for the reference;
-// false if some kinds could not be read.
+// dependents returns the objects that have an owner reference to u. An owner reference counts only
+// if which(reference) is true. The second result is false if some kinds could not be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured

@@ -219,7 +219,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			objects: by("manager") + everything, codes: []string{FinalizerUnknown},
 			says: []string{
 				"1 workload in the cluster may be it", "deployment.apps/all -n ops may write it (clusterrole/all)",
-				"is named like the manager", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
+				"has the name of the manager", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},
 		"the controller's name is known, so other workloads are ruled out": {
@@ -231,7 +231,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		},
 		"the right to update is weak evidence": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
-			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
+			codes:   []string{FinalizerControllerScaledDown}, says: []string{"the probable controller"}, blockedBy: "Deployment/ops/anything",
 		},
 		"rights on finalizers outweigh a webhook": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") +

@@ -1,9 +1,9 @@
-// Package stuck explains why an object's deletion is stuck. Start with [Explainer.Gather] and
-// [Diagnose]. Each family of causes has its own file of rules. It never changes the cluster or
-// prints, and waits only between two counts of an object's contents.
+// Package stuck explains why an object's deletion is stuck. It never changes the cluster or prints,
+// and waits only between two counts of an object's contents. Start with [Explainer.Gather] and
+// [Diagnose]. Each family of causes has its own file of rules.
 package stuck
 
-// FinalizerControllerGone and the others are the stable codes of causes.
+// FinalizerControllerGone is the first of the stable codes of causes.
 const (
 	// The finalizer's controller.
 	FinalizerControllerGone       = "FinalizerControllerGone"

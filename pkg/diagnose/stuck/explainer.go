@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explainer explains stuck deletions. Its Gatherer requires a Reader. It is safe for concurrent
-// use.
+// Explainer explains stuck deletions. It is safe for concurrent use. Its Gatherer requires a
+// Reader.
 type Explainer struct {
 	diagnose.Gatherer
 	// Pause is the time between two counts of an object's contents, which show progress; 0 means

@@ -254,7 +254,7 @@ metadata: {name: web-1, namespace: shop, ownerReferences: [{apiVersion: apps/v1,
 			objects: claim + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {nodeName: node-1, ` + uses + `}, status: {phase: Succeeded}}`,
-			codes: []string{ClaimInUse}, says: []string{"keeps the claim until it is deleted", "kubectl delete pod/p -n shop"}, blockedBy: "Pod/shop/p",
+			codes: []string{ClaimInUse}, says: []string{"holds the claim until the pod is deleted", "kubectl delete pod/p -n shop"}, blockedBy: "Pod/shop/p",
 		},
 		"a stuck pod": {
 			objects: claim + `

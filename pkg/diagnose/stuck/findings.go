@@ -40,7 +40,7 @@ type diagnosis struct {
 	// looked is the current chain of objects, each of which is blocked by the next.
 	looked  []object.Key
 	classes map[class]object.Ref
-	// rules are in a field because some of them call the others for further objects.
+	// rules are in a field because some rules call all rules again for further objects.
 	rules []rule
 }
 
@@ -269,8 +269,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// The cause blocks the object with the least evidence directly. Objects that wait for
-			// this object have more evidence.
+			// The object with the least evidence is blocked directly by the cause. An object that
+			// waits for that object has more evidence.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -201,8 +201,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations parses "check (details), check, …", as Pod security writes it. checks contains the
-// names of all checks. details contains only the checks that have details, in full.
+// violations parses "check (details), check, …", as Pod security writes it. The result checks has
+// the names of all checks. The result details has, in full, only the checks with details.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {

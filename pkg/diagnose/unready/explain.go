@@ -156,8 +156,8 @@ const (
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains stuck objects repeatedly, and reuses facts for a while. Reader is required. It
-// is safe for concurrent use, but makes only one explanation at a time.
+// Explainer explains stuck objects repeatedly, and reuses facts for a while. It is safe for
+// concurrent use, but makes only one explanation at a time. Reader is required.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means time.Now.

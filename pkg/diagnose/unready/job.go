@@ -18,7 +18,7 @@ import (
 func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return suspended(r, "it runs no Pods", "the Job starts; if a queue such as Kueue suspended it, that may happen again")
+		return suspended(r, "it runs no Pods", "the Job starts; if a queue such as Kueue suspended it, the queue may suspend it again")
 	}
 	w := workload{ref: r, object: j, template: j.Spec.Template.Spec, selector: selectorOf(j.Spec.Selector)}
 	w.short = j.Status.Active == 0 && j.Status.Succeeded == 0

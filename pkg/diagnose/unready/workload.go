@@ -77,7 +77,8 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads the ReplicaSets that have or want Pods, and those Pods.
+// replicaSetsOf returns the Deployment's ReplicaSets that have or want Pods. It also reads the Pods
+// of these ReplicaSets.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -109,7 +110,8 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// If its ReplicaSets are unknown, the Deployment's status explains why Pods are not created.
+// refusedBelow uses the Deployment's status to explain why Pods are not created, if the
+// Deployment's ReplicaSets are unknown.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {

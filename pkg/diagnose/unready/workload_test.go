@@ -240,7 +240,7 @@ func TestPods(t *testing.T) {
 		},
 		"readiness gate": {
 			facts:    head + `}, spec: {nodeName: node-1, readinessGates: [{conditionType: example.com/lb}]}, status: {phase: Running, conditions: [{type: ContainersReady, status: "True"}, {type: Ready, status: "False"}]}}`,
-			want:     []string{"ReadinessGate: pod/web-1 -n prod: all containers are ready, but readiness gate example.com/lb is not: its controller has to set that condition"},
+			want:     []string{"ReadinessGate: pod/web-1 -n prod: all containers are ready, but readiness gate example.com/lb is not met: its controller has to set that condition"},
 			evidence: []string{"condition example.com/lb was never set"},
 		},
 		"an init container that keeps running": {

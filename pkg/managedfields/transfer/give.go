@@ -172,9 +172,9 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 }
 
 // parentsOf returns the parents of the given paths, and the key fields of list items among these
-// parents. It omits paths that are not in all, or that are in given. The receiver must own the
-// returned paths, too: when an applier gives up a map or list item, the server removes everything
-// in it, unless another manager owns the map or item itself. An item also needs its key.
+// parents. It omits paths that the set all lacks, or that the set given contains. The receiver must
+// own the returned paths, too: when an applier gives up a map or list item, the server removes
+// everything in it, unless another manager owns the map or item itself. An item also needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {

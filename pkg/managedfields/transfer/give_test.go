@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 		"a part of an atomic value":      {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
 		"an unknown receiver":            {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
 		"the server's own bookkeeping":   {[]string{helm}, transfer.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
-		"the give command's own manager": {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
+		"the give command's own manager": {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "must own nothing", ""},
 		"the status":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
 		"the identity":                   {[]string{helm}, transfer.Wish{To: "helm"}, ".metadata.name", "identity", ""},
 		"no managed fields":              {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},

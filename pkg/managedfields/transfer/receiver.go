@@ -75,7 +75,7 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
 		return fmt.Errorf("the receiving manager %s is the API server's own bookkeeping", w.To)
 	case w.To == managedfields.Giver:
-		return fmt.Errorf("the receiving manager %s is this verb's own name, and owns nothing", w.To)
+		return fmt.Errorf("the receiving manager %s is the name under which give itself writes, and must own nothing", w.To)
 	case w.To == "":
 		return errors.New("the receiving manager has no name")
 	case len(w.To) > longest:

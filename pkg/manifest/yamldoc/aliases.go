@@ -43,8 +43,8 @@ func (a *Aliases) Admit(d *Document) error {
 
 // mayAnchor reports whether a text may contain an anchor. A text without anchors need not be
 // measured, and measuring costs as much as decoding. Dashboards and CRDs are full of & and * that
-// do not belong to anchors or aliases. So mayAnchor looks for an & that follows white space or an
-// indicator, and that a letter, digit, _ or - follows.
+// do not belong to anchors or aliases. So mayAnchor looks for an & at the start of the text or
+// after white space or an indicator, if the next character is a letter, digit, _ or -.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary

@@ -137,7 +137,7 @@ func Fights(f event.Fights) []string {
 		lines = append(lines, "not judged: "+text.Count(f.Unclear, "more object")+" with repeated writes; name a TYPE to include them")
 	}
 	for _, one := range f.Unstored {
-		lines = append(lines, fmt.Sprintf("%s: %s; perhaps one for each object, as when a tool applies all of them again", FightName(one), FightRate(one, f.For)))
+		lines = append(lines, fmt.Sprintf("%s: %s; this may be one write per object, as when a tool reapplies all of them", FightName(one), FightRate(one, f.For)))
 	}
 	if f.Uncounted != nil {
 		lines = append(lines, "writes that change nothing could not be counted: "+text.Excerpt(f.Uncounted.Error()))

@@ -140,8 +140,9 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the position of the last blank at which the line can be broken and still fits.
-// If none fits, it returns the first blank; if there is none, -1.
+// lastBlank returns the position of the last blank at which the line can be broken so that the text
+// before the blank fits. If no blank is early enough, it returns the position of the first blank.
+// If there is no blank, it returns -1.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {

@@ -63,7 +63,7 @@ statefulset.apps              31 writes a minute, and nothing changes
     object and writer: unknown; the API server does not store such writes, so only its audit log shows them
 5 of 41300 objects; 60s; 1 kind not watched
 not judged: 1 more object with repeated writes; name a TYPE to include them
-statefulset.apps: 7 writes a minute, and nothing changes; perhaps one for each object, as when a tool applies all of them again
+statefulset.apps: 7 writes a minute, and nothing changes; this may be one write per object, as when a tool reapplies all of them
 writes that change nothing could not be counted: no
 `
 	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {

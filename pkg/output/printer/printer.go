@@ -143,8 +143,8 @@ func (p *Printer) tick() {
 	}
 }
 
-// redraw calls a function several times a second until it is stopped. The first call comes late
-// enough that a short run shows no status line.
+// redraw calls a function several times a second until the redraw is stopped. The first call comes
+// late enough that a short run shows no status line.
 type redraw struct {
 	quit chan struct{}
 	done sync.WaitGroup

@@ -56,8 +56,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 	}, output.Markdown)
 }
 
-// ForWait returns a printer for a wait. yaml and kyaml print objects; json, junit and stream report
-// about them.
+// ForWait returns a printer for a wait. The formats yaml and kyaml print objects; the formats json,
+// junit and stream print a report about the objects.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
 	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -106,8 +106,8 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The table refers to causes on stderr if both streams end up in the same place, either on
-		// a terminal or because the table itself goes to stderr.
+		// The table refers to causes on stderr if it ends up in the same place as stderr: both
+		// streams are on a terminal, or the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }

@@ -213,8 +213,8 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 
 type pending struct {
 	what string
-	// since is when the wait or work began; zero if unknown. limit is how long it may take; 0 means
-	// no limit.
+	// The field since is the time when the wait or work began; zero if unknown. The field limit is
+	// how long the wait or work may take; 0 means no limit.
 	since time.Time
 	limit time.Duration
 	// lacks describes what is missing, or why; it may be empty.

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A log gets a progress line if it has had no output for the duration every. As long as that line
-// does not change, the interval doubles each time, up to seldom.
+// The constant every is the time without output after which a log gets a progress line. As long as
+// that line does not change, the interval doubles each time, up to the constant seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute

@@ -201,7 +201,7 @@ func details(b output.Base, a event.Applied, room int) []string {
 	})...)
 	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
 		if len(c.Owners) == 0 {
-			return []string{"without an owner: it is yielded"}
+			return []string{"without an owner, because you yielded it"}
 		}
 		return withCommas("by ", format.Owners(c.Owners, b.Now()), "")
 	})...)

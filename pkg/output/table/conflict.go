@@ -158,8 +158,8 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag appends the choice to a flag. If the choice stands for several objects, flag also appends a
-// shell comment with their number.
+// flag returns the given flag followed by the choice's value. If the choice stands for several
+// objects, a shell comment with their number comes last.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {

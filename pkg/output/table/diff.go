@@ -363,7 +363,7 @@ func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 		text += " (atomic: one value, replaced as a whole)"
 	}
 	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
-		text += "  stays, without an owner: it is yielded"
+		text += "  stays, without an owner, because you yielded it"
 	}
 	if len(c.Owners) > 0 {
 		text += "  " + whose + format.OwnerList(c.Owners, now)

@@ -127,7 +127,7 @@ func missingLines(dropped, lost int) (said []string) {
 		said = append(said, text.Count(dropped, "older transition")+" did not fit into the record")
 	}
 	if lost > 0 {
-		said = append(said, text.Count(lost, "transition")+" the webhook could not record")
+		said = append(said, text.Count(lost, "transition")+" could not be recorded by the webhook")
 	}
 	return said
 }

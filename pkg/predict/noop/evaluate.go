@@ -14,9 +14,10 @@ import (
 //
 // [Unchanged] guarantees that the apply is a no-op: our Apply entry has exactly the manifest's
 // paths, and every value equals the live one. [Clear] guarantees that an apply without force to
-// this version of the object has no conflict. [Contested] guarantees that the server refuses it:
-// because of a conflict, or because the manifest does not fit the schema. Otherwise the verdict is
-// [Doubtful], and only a dry run can tell. Contested and Doubtful come with the likely conflicts.
+// this version of the object has no conflict. [Contested] guarantees that the server refuses such
+// an apply, either because of a conflict or because the manifest does not fit the schema. Otherwise
+// the verdict is [Doubtful], and only a dry run can tell. Contested and Doubtful come with the
+// likely conflicts.
 //
 // The guarantees follow from managed fields and the rules of structured-merge-diff's Updater. They
 // do not hold if a schema has changed between atomic and granular since the last write.

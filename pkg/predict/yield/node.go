@@ -88,8 +88,9 @@ func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
-// at returns the new value in the manifest, whether the manifest must keep it, and whether the
-// manifest sets the path.
+// at yields the path in the parameter rest, which is relative to the node. It returns the node's
+// new value in the manifest, whether the manifest must keep this value, and whether the manifest
+// sets the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()

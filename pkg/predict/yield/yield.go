@@ -109,8 +109,8 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable returns the paths. It replaces .metadata by the manifest's metadata fields that can have
-// owners.
+// ownable returns the paths, but replaces .metadata with the paths of the manifest's metadata
+// fields that can have owners.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path

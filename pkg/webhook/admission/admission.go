@@ -89,13 +89,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "k8sconnect_warnings_total", Help: "Warnings sent to clients, by subject.",
 		}, []string{"about"}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "k8sconnect_hints_dropped_total", Help: "Hints about owner changes that were dropped for lack of room; the users behind those changes are not recorded.",
+			Name: "k8sconnect_hints_dropped_total", Help: "Hints about owner changes, dropped for lack of room; the users behind those changes are not recorded.",
 		}),
 		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "k8sconnect_admission_faults_total", Help: "Reviews that could not be evaluated, by reason. Their requests were allowed.",
 		}, []string{"webhook", "fault"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "k8sconnect_admission_duration_seconds", Help: "How long a review took to answer, from its first byte.",
+			Name: "k8sconnect_admission_duration_seconds", Help: "How long it took to answer a review, from its first byte.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 2},
 		}, []string{"webhook"}),
 	}

@@ -175,8 +175,8 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// isLoss reports whether an owner lost a path that others own. The tracker sees no values, so it
-// cannot tell whether the path was taken or released.
+// isLoss reports whether an owner lost a path that others now own. The tracker sees no values, so
+// it cannot tell whether the path was taken or released.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
 const (

@@ -13,8 +13,9 @@ import (
 )
 
 // The API server passes on only single lines without control characters. If a request's warnings
-// exceed 4,096 characters, it truncates each to 256 and drops the rest (edge case 74). It may call
-// both paths for one request, so each path stays below half of the limit.
+// exceed 4,096 characters in total, it truncates each warning to 256 characters, and drops the
+// warnings that still exceed the limit (edge case 74). It may call both paths of the webhook for
+// one request, so the warnings of each path stay below half of the limit.
 const (
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.

@@ -146,7 +146,7 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 }
 
 // drop removes the first n transitions of an object. Transitions that a leader drops are lost.
-// Another replica leaves them to the leader.
+// Transitions that another replica drops are left to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])
@@ -232,7 +232,8 @@ const (
 // objects, which means up to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
-// lag is how long the change had been waiting when it was written.
+// A sight is the last write by another replica that this replica saw in a namespace. lag is how
+// long the written change had been waiting.
 type sight struct {
 	at  time.Time
 	lag time.Duration

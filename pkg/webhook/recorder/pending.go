@@ -178,7 +178,8 @@ func (n pendingTransition) calls(o ownership.Outcome) func() {
 	return func() { n.settled(o) }
 }
 
-// loss counts the dropped transitions of an object. version is that of the newest one.
+// loss counts the dropped transitions of an object. version is the resource version of the newest
+// dropped transition.
 type loss struct {
 	count   int
 	version string

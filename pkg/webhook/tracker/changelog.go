@@ -199,7 +199,7 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 
 // timeOf returns when the new owner's entry last changed, by the API server's clock, so that all
 // replicas agree. There is no such time for a write through /scale, or if an owner only loses a
-// field. In these cases, timeOf returns the time seen, and known is false.
+// field. In these cases, timeOf returns the parameter seen, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -212,8 +212,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest time at which the object can have been written: the latest time in
-// its managed fields that is not after seen, or zero.
+// writtenAt returns the earliest time at which the object can have been written. This is the latest
+// time in its managed fields that is not after the parameter seen; zero if there is none.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

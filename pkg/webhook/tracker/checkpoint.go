@@ -42,7 +42,7 @@ type Coverage struct {
 // Backlog describes changes that have been waiting for a while to be recorded.
 type Backlog struct {
 	Changes int `json:"changes"`
-	// Since is when the oldest of them was seen.
+	// Since is when the oldest of these changes was seen.
 	Since time.Time `json:"since"`
 }
 
@@ -83,8 +83,8 @@ func (c *Coverage) Add(gaps ...Span) {
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
-// meantime. If the span ends too early by d, the result begins d before the span's end, and ends d
-// after that end.
+// meantime. If the span ends d before it begins, the result begins d before the span's end, and
+// ends at the span's beginning.
 func (s Span) onOneClock() Span {
 	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)

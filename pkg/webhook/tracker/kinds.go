@@ -18,8 +18,8 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut returns the kinds that are not tracked: those that controllers write all the time, and
-// records.
+// leftOut returns the kinds that are not tracked: OwnershipRecords, and kinds that controllers
+// write all the time.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -78,7 +78,7 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 }
 
 // hasOwn reports whether discovery has found Kubernetes' own kinds, both in the core group and in
-// others. Discovery finds these by two separate requests.
+// other groups. Discovery sends separate requests for the core group and for the other groups.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {

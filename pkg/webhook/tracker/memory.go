@@ -13,13 +13,13 @@ import (
 
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the number of the current list. fresh counts the objects listed since the last
-	// complete list that were not remembered.
+	// round is the number of the current list. fresh counts the objects that have been listed since
+	// the last complete list and were not remembered.
 	round uint32
 	fresh int
 }
 
-// remembered must be small, because a hundred thousand may be in memory.
+// A remembered must be small, because a hundred thousand of them may be in memory.
 type remembered struct {
 	namespace unique.Handle[string]
 	name      string
@@ -73,8 +73,8 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer reports whether the parameter version is newer than the other one. It also returns true for
-// versions that cannot be compared, because the parameter version arrived later.
+// newer reports whether the first version is newer than the second. It also returns true for
+// versions that cannot be compared, because the first version arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
 
 // There are two kinds of list. A list of the state at the checkpoint (resume, resumed) is followed
@@ -95,9 +95,10 @@ func (s *state) afresh(w *watched, now time.Time) {
 	w.began = now
 }
 
-// listed ends a list of the current state, and adds a gap if changes may be missing. The history of
-// a new object is unknown. A first list that is empty creates no gap. After a start from a
-// checkpoint there is always a gap, because the records may be newer than the memory.
+// listed ends a list of the current state, and adds a gap if changes may be missing. A new object
+// also causes a gap, because its history is unknown. A first list that is empty causes no gap.
+// After a start from a checkpoint there is always a gap, because the records may be newer than the
+// memory.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -148,8 +148,9 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 // publishEvery is how often the published copy is written if only its time changes.
 const publishEvery = time.Minute
 
-// publish copies those parts of the checkpoint that readers of a history need. The other parts name
-// objects and users. If a write fails, the time in the copy tells readers that it is old.
+// publish copies the parts of the checkpoint that readers of a history need. It omits the other
+// parts, because they contain names of objects and users. If a write fails, the time in the copy
+// tells readers that the copy is old.
 func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
 	if t.opts.Public == nil {
 		return

@@ -110,7 +110,7 @@ func TestProvider(t *testing.T) {
 	const many = 7
 	all := platform + databases("platform", many, "")
 	r := start(t, kubeconfig, all, "apply", "-f", "-", "--server-timeout=10m")
-	r.hears(t, "waiting for Database to be served, which deployment.apps/operator -n platform")
+	r.hears(t, "waiting for Database to be served; deployment.apps/operator -n platform")
 	until(t, "the operator runs", func() bool {
 		return kubectl(t, c, "", "get", "deployment/operator", "-n", "platform", "-o", "jsonpath={.status.readyReplicas}") == "1"
 	}, r.stderr.String)

@@ -139,7 +139,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	c.BlockedBy = diagnose.RefOf("v1", "Pod", odd.Namespace, odd.Name)
 	if asked != "" || Pulls(odd, container) {
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
-		c.Risk = "the Pod is deleted and created again with the image that its node pulls then"
+		c.Risk = "the Pod is deleted and created again, with whatever image its node then pulls"
 	} else {
 		// After a restart, the container would use the image on its node.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod starts the same one. "+

@@ -1,6 +1,6 @@
 // Package pod explains why a Pod is not ready, by the first step at which it is stuck: its node,
-// volumes, other references, images, containers or probes. Start with [On] and [Rules.Explain]. It
-// never reads the contents of Secrets.
+// volumes, other references, images, containers or probes. The package never reads the contents of
+// Secrets. Start with [On] and [Rules.Explain].
 package pod
 
 import (
@@ -146,7 +146,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 		}
 		found = append(found, rule.Of(p, rule.Direct, event.Cause{
 			Code:     "ReadinessGate",
-			Message:  "all containers are ready, but readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not: its controller has to set that condition",
+			Message:  "all containers are ready, but readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not met: its controller has to set that condition",
 			Evidence: []string{evidence},
 			Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		}))

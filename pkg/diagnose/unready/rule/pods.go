@@ -21,8 +21,8 @@ const (
 	keepReady = 20
 	// keepFailed is low because failed Pods were replaced, or all failed for the same reason.
 	keepFailed = 20
-	// MostDetailed is the maximum number of Pods to examine in detail. Only for these Pods, the
-	// objects to which they refer are read.
+	// MostDetailed is the maximum number of Pods to examine in detail. The objects to which a Pod
+	// refers are read only for these Pods.
 	MostDetailed = 10
 )
 

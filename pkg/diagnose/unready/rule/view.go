@@ -1,5 +1,6 @@
-// Package rule contains what the rules of package unready share. A [View] answers their questions,
-// and [Causes] merges their [Finding] values. Start with [New]. It never reads the cluster itself.
+// Package rule contains what the rules of package unready share. It never reads the cluster itself.
+// A [View] answers the rules' questions, and [Causes] merges their [Finding] values. Start with
+// [New].
 package rule
 
 import (
