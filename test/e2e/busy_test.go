@@ -33,7 +33,7 @@ func TestBusyServer(t *testing.T) {
 					return
 				}
 				r.wait(t)
-				r.ends(t, 2).says(t, "asks to wait 1h0m0s")
+				r.ends(t, 2).says(t, "asks clients to wait 1h0m0s")
 			})
 		}
 	}
