@@ -75,6 +75,31 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
+// HoldsAll reports whether a set contains every field or item of a map or list, or something below
+// it. It is true for an empty map or list and for a scalar.
+func HoldsAll(set *Set, value any) bool {
+	holds := func(pe Element) bool {
+		_, below := Below(set, pe)
+		return below || set.Members.Has(pe)
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name := range value {
+			if !holds(FieldElement(name)) {
+				return false
+			}
+		}
+	case []any:
+		items := ItemsOf(set)
+		for _, item := range value {
+			if pe, _, ok := items.Element(item); !ok || !holds(pe) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // BelowEach returns the part of each set below an element. It omits empty parts.
 func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set

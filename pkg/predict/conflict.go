@@ -121,7 +121,7 @@ func empties(stated, live any, owned *fieldpath.Set) bool {
 		return false
 	}
 	if fieldpath.IsContainer(stated) && fieldpath.IsEmpty(stated) {
-		return ownsAll(live, owned)
+		return fieldpath.HoldsAll(owned, live)
 	}
 	switch stated := stated.(type) {
 	case map[string]any:
@@ -146,29 +146,6 @@ func empties(stated, live any, owned *fieldpath.Set) bool {
 		}
 	}
 	return false
-}
-
-func ownsAll(live any, owned *fieldpath.Set) bool {
-	owns := func(pe fieldpath.Element) bool {
-		_, below := fieldpath.Below(owned, pe)
-		return below || owned.Members.Has(pe)
-	}
-	switch live := live.(type) {
-	case map[string]any:
-		for name := range live {
-			if !owns(fieldpath.FieldElement(name)) {
-				return false
-			}
-		}
-	case []any:
-		x := fieldpath.ItemsOf(owned)
-		for _, item := range live {
-			if pe, _, ok := x.Element(item); !ok || !owns(pe) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func soleOwner(conflicts []managedfields.Conflict) string {

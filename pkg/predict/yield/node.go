@@ -158,25 +158,7 @@ func (n node) staysEmpty() bool {
 }
 
 func (n node) leavesSomething() bool {
-	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
-		return true
-	}
-	switch live := n.live.Value.(type) {
-	case map[string]any:
-		for name := range live {
-			if !n.down(fieldpath.FieldElement(name), fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
-				return true
-			}
-		}
-	case []any:
-		x := fieldpath.ItemsOf(n.ours)
-		for _, item := range live {
-			if pe, _, ok := x.Element(item); !ok || !n.down(pe, fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
-				return true
-			}
-		}
-	}
-	return false
+	return fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 || !fieldpath.HoldsAll(n.ours, n.live.Value)
 }
 
 // statedItem returns the index of the manifest's item that matches the element, or -1. An item that
