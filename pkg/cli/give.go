@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -206,7 +207,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
-		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; kubectl k8sconnect owners shows both",
+		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; "+command.Kubectl("k8sconnect", "owners")+" shows both",
 			"no fields named")
 	}
 	return w, nil

@@ -189,7 +189,7 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	case apierrors.IsForbidden(err):
 		out.err = &UnknownError{
 			Reason: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
-			hint:   "the webhook chart's value tracking.publicScope lets everyone read it",
+			hint:   "with the chart's value tracking.publicScope, every user can read what the webhook watches",
 		}
 	case err != nil:
 		out.err = &UnknownError{Reason: err.Error()}

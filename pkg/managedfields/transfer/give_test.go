@@ -197,7 +197,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"several owners":                 {[]string{helm, flux}, transfer.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
 		"several owners, no receiver":    {[]string{helm, flux}, transfer.Wish{Mode: transfer.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
-		"nobody's":                       {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
+		"path without an owner":          {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
 		"another manager's field":        {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
 		"a part of an atomic value":      {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
 		"an unknown receiver":            {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
