@@ -20,7 +20,7 @@ func TestAtomicObjectCreatedConcurrently(t *testing.T) {
 	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/more"), func() {
 		kubectl(t, c, "create", "configmap", "more", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
 	})
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=10s").ends(t, 1).
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, failing("2")), "--wait", "--atomic").ends(t, 1).
 		says(t, "configured  configmap/more").
 		says(t, "restored    configmap/more")
 	if got := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {

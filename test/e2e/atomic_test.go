@@ -39,6 +39,12 @@ spec:
 	return strings.NewReplacer("VERSION", version, "NODES", nodes).Replace(set)
 }
 
+// failing returns the set of a release whose Deployment fails as soon as its controller has seen
+// it. So the run ends without a --timeout, which may expire before a busy machine has written all.
+func failing(version string) string {
+	return strings.ReplaceAll(release(version), "spec:\n  replicas: 1\n", "spec:\n  progressDeadlineSeconds: 1\n  replicas: 1\n")
+}
+
 // state has the values, image and owners of the objects in a set.
 func state(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
@@ -58,9 +64,9 @@ func TestAtomicFailedWait(t *testing.T) {
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1")), "--wait").ends(t, 0)
 	before := state(t, c, ns)
-	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=10s").ends(t, 1).
-		says(t, "timeout     deployment.apps/app").
-		says(t, "rolling back: 3 objects, within 1m").
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, failing("2")), "--wait", "--atomic").ends(t, 1).
+		says(t, "failed      deployment.apps/app").
+		says(t, "rolling back: 3 objects, within 10m").
 		says(t, "restored    deployment.apps/app").
 		says(t, "restored    configmap/app").
 		says(t, "deleted     configmap/more").
@@ -125,7 +131,7 @@ func TestAtomicRollbackFails(t *testing.T) {
 		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") &&
 			isWrite(r.Method, r.URL.RawQuery) && writes.Add(1) > 1
 	}, proxy.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=5s").ends(t, 1).
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, failing("2")), "--wait", "--atomic").ends(t, 1).
 		says(t, "failed      configmap/app -n "+ns+": it is still as this run left it").
 		says(t, "frozen").
 		says(t, "restored    deployment.apps/app").
@@ -160,8 +166,8 @@ func TestAtomicPartialRollback(t *testing.T) {
 		owners := strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") && !strings.Contains(r.Header.Get("Content-Type"), "apply")
 		return r.Method == http.MethodPatch && isWrite(r.Method, r.URL.RawQuery) && (sealed && deletions.Load() > 1 || owners)
 	}, proxy.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")+sealed("2")),
-		"--take=all", "--recreate=ConfigMap", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, failing("2")+sealed("2")),
+		"--take=all", "--recreate=ConfigMap", "--wait", "--atomic").ends(t, 1).
 		says(t, "failed      configmap/sealed -n "+ns+": it does not exist now").
 		says(t, "failed      configmap/app -n "+ns+": its values are as before this run").
 		says(t, "rolled back: 1 restored, 1 deleted, 2 failed")
@@ -173,7 +179,8 @@ func TestAtomicPartialRollback(t *testing.T) {
 	}
 }
 
-// Fields that the run took or adopted go back to their owners, with their values.
+// Fields that the run took or adopted go back to their owners, with their values, whatever the run
+// has done when its time is up.
 func TestAtomicReturnsFieldsToOwners(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
@@ -181,8 +188,7 @@ func TestAtomicReturnsFieldsToOwners(t *testing.T) {
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("1"), `kept: "1"`, `kept: "1", old: "1"`)))
 	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
 	before := state(t, c, ns)
-	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--take=all", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
-		says(t, "restored    configmap/app")
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--take=all", "--wait", "--atomic", "--timeout=5s").ends(t, 1)
 	if after := state(t, c, ns); after != before {
 		t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", after, before, r)
 	}

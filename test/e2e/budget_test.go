@@ -1,10 +1,10 @@
 package e2e_test
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,12 +37,15 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	}
 	p.Fail(-1, hangs, proxy.Fault{Status: 503, Delay: time.Minute})
 	t.Cleanup(p.Heal)
-	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=6s", "-o", "json"}, args...)...).ends(t, 1).
-		says(t, "the run timed out after 6s (--timeout)")
+	var there map[string]string
+	for timeout := 6 * time.Second; len(there) == 0; timeout *= 2 { // a busy machine writes nothing in so short a time
+		k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=" + timeout.String(), "-o", "json"}, args...)...).ends(t, 1).
+			says(t, fmt.Sprintf("the run timed out after %s (--timeout)", timeout))
+		there = uids(t, c, ns)
+	}
 	p.Heal()
-	there := uids(t, c, ns)
-	if len(there) == 0 || len(there) == n {
-		t.Fatalf("%d of %d objects exist after the timeout, want some but not all", len(there), n)
+	if len(there) == n {
+		t.Fatalf("all %d objects exist after the timeout, want some of them", n)
 	}
 	if len(args) > 0 {
 		freed(t, c, ns) // an unanswered write holds the Lease for half a minute
@@ -106,22 +109,17 @@ func TestTooLittleTime(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
-	// Writes are slow and sequential: no machine can finish them in a tenth of the time.
+	// Writes are slow and sequential: no machine can finish a third of them in a minute.
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=20s", "-o", "stream")
-	r.wait(t)
-	r.ends(t, 1)
-	said := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`).FindStringSubmatch(r.stdout.String())
-	if said == nil {
-		t.Fatalf("no forecast in the output: %s", r)
-	}
-	if forecast, _ := strconv.Atoi(said[1]); forecast >= 200 {
-		t.Errorf("%d objects were forecast, want fewer than 200", forecast)
-	}
-	lines := strings.Split(r.stdout.String(), "\n")
-	warned := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "at this pace") })
-	if rest := strings.Join(lines[warned:], "\n"); !strings.Contains(rest, `"action":"created"`) {
-		t.Errorf("the forecast came after the last write: %s", r)
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=1m", "-o", "stream")
+	forecast := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`)
+	var said []string
+	r.until(t, "the run forecasts that it will not finish", func() bool {
+		said = forecast.FindStringSubmatch(r.stdout.String())
+		return said != nil
+	})
+	if will, _ := strconv.Atoi(said[1]); will >= 333 {
+		t.Errorf("%d objects were forecast, want fewer than 333", will)
 	}
 }
 

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -24,8 +25,8 @@ const next = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: comes}, data: {value: "2"}}
 `
 
-// A prune that does not finish fails the run, and --atomic rolls it back: its writes, and the
-// deletions of the prune. An object that is already terminating cannot be restored, and the report
+// If a prune does not finish and the run is interrupted, --atomic rolls it back: its writes, and
+// the deletions of the prune. An object that is already terminating cannot be restored, and the report
 // says so. It does not matter which program applied the pruned objects.
 func TestAtomicFailedPrune(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
@@ -49,8 +50,14 @@ func TestAtomicFailedPrune(t *testing.T) {
 					`jsonpath={range .items[*]}{.metadata.labels}{.data}{.spec.ports[*].port}{.spec.selector}{"\n"}{end}`)
 			}
 			before := what()
-			args := []string{"apply", "-n", ns, "-f", file(t, next), "--apply-set=shop", "--prune", "--yes", "--atomic", "--timeout=8s", "--take=all"}
-			r := k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1).
+			args := []string{"apply", "-n", ns, "-f", file(t, next), "--apply-set=shop", "--prune", "--yes", "--atomic", "--take=all"}
+			r := start(t, c.KubeconfigPath, args...)
+			r.until(t, "all is deleted but the object that hangs", func() bool {
+				return kubectl(t, c, "get", "configmap/leaves", "service/leaves", "-n", ns, "--ignore-not-found", "-o", "name") == ""
+			})
+			r.signal(t, syscall.SIGINT)
+			r.wait(t)
+			r.ends(t, 1).
 				says(t, "pruned      service/leaves").
 				says(t, "restored    configmap/leaves").
 				says(t, "restored    service/leaves").

@@ -296,29 +296,6 @@ func TestWaitTimeout(t *testing.T) {
 	k8sconnect(t, kubeconfig, "wait", "cm", "-l", "no=such", "-n", ns, "--for=delete").ends(t, 0)
 }
 
-// Edge case 54: a condition that becomes true exactly at the deadline counts, even if no watch
-// reported it.
-func TestWaitAtTheDeadline(t *testing.T) {
-	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	kubectl(t, c, "create", "configmap", "a", "-n", ns)
-	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
-	p.Fail(-1, watch, proxy.Fault{Delay: time.Minute, Status: http.StatusInternalServerError})
-	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=5s")
-	r.until(t, "it has listed", func() bool {
-		for _, r := range p.Requests() {
-			if strings.Contains(r.URI, "watch=true") {
-				return true
-			}
-		}
-		return false
-	})
-	kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
-	r.wait(t)
-	r.ends(t, 0)
-}
-
 // Edge cases 55 and 57: after an API error, the result is unknown, and the error is reported.
 func TestWaitUnknown(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
