@@ -51,7 +51,7 @@ func run() error {
 	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "create and renew the certificate")
 	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret for the certificate, with --self-signed")
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration through which the API server calls the webhook; --self-signed adds its CA")
-	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "stop the API server from calling the webhook while those calls fail")
+	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "suspend the API server's calls to the webhook when they fail, until test calls succeed")
 	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token at the end of the paths in the webhook configuration")
 	pflag.StringVar(&opts.Release, "release", "", "Helm release that owns the objects that the webhook recreates")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds limits how often Decide is called for new conflicts. Only automatic decisions can reach
+// rounds limits the number of calls of Decide for new conflicts. Only automatic decisions can reach
 // the limit.
 const rounds = 5
 
@@ -49,8 +49,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate is like decide, but for targets whose writes ran into a conflict. It reports the
-// targets that stay in conflict, and returns the targets to write again.
+// decideLate calls decide for the targets whose writes ran into a conflict. It reports the targets
+// that remain in conflict, and returns the targets to write again.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -125,10 +125,11 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 type Contested struct {
 	Ref       object.Ref
 	Conflicts []managedfields.Conflict
-	// Unleavable lists the contested paths that cannot be yielded (see [predict.Offers]).
+	// Unleavable lists the contested paths that cannot be left to their owners (see
+	// [predict.Offers]).
 	Unleavable []fieldpath.Path
-	// Refusal is why the server would refuse the object even if all conflicts were taken; nil if it
-	// would not.
+	// Refusal is the reason why the server would refuse the object even if we took over all
+	// contested paths; nil if it would not.
 	Refusal error
 }
 

@@ -36,8 +36,8 @@ type Server interface {
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 	// ExplainRefusal adds to err the name of the webhook that refused the object, if it is known.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
-	// SetManagedFields replaces the object's managed fields. It fails if the object no longer has
-	// live's resource version.
+	// SetManagedFields replaces the managed fields of the object. It fails if the object no longer
+	// has the resource version of live.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
@@ -49,7 +49,7 @@ type Journal interface {
 	Removed(item plan.Item, before *unstructured.Unstructured)
 }
 
-// Review is what a user has confirmed. Its methods are called concurrently.
+// Review represents the changes that a user has confirmed. Its methods are called concurrently.
 type Review interface {
 	// Judged returns the reviewed prediction for this version of the object; nil if another version
 	// was reviewed.
@@ -77,16 +77,16 @@ type Engine struct {
 	Admit   func(item plan.Item, live *unstructured.Unstructured) error
 	Objects bool
 	Scope   plan.Options
-	// AwaitKinds is how long to wait for kinds that are not served yet. 0 waits only for kinds that
-	// an object of the set may install.
+	// AwaitKinds is the time to wait for kinds that are not served yet. If it is 0, the run waits
+	// only for kinds that an object of the set may install.
 	AwaitKinds time.Duration
 	// Wait waits until the given objects are ready. It is called before each phase with the applied
 	// objects that the phase needs, and at the end with all other applied objects. It may be nil.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the object if it has this UID, and returns once the object is gone. Before it
-	// deletes the object, it passes the current object to the callback stays; if the callback
-	// returns a reason, the object must not be deleted. The callback may be nil. Remove is required
-	// if the Predictor recreates objects.
+	// Remove deletes the object if it has this UID, and returns once the object is gone. Before the
+	// deletion, it passes the current object to the callback (stays); if the callback returns a
+	// reason, the object must not be deleted. The callback may be nil. Remove is required if the
+	// Predictor recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal

@@ -51,8 +51,9 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run created the CRD of the item's kind, so that no object of the
-// kind should exist yet. If another client has created the object since then, our create fails.
+// cannotExist reports whether this run created the CRD of the item's kind. In that case, no object
+// of the kind should exist yet. If another client has created the object since then, our create
+// fails.
 func (e *Engine) cannotExist(item *plan.Item) bool {
 	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
 		return false

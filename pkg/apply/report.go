@@ -39,7 +39,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		return
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
-	// The result is unknown if the server could not be asked, or if we may not ask it.
+	// The result is unknown if the server could not be asked, or if we are not allowed to ask it.
 	unknown := object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
 	e.done.refused(unknown)
@@ -102,8 +102,8 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting warns about fields that the server stored with a different value than we sent
-// (edge case 15). A retry would not help.
+// warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
+// case 15). A retry would not help.
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
@@ -126,8 +126,9 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare records in out what an apply changed. A new resource version alone is not a change, nor
-// is shared ownership of an equal value (edge case 27). Releasing a field is a change.
+// compare records the changes made by an apply in the event (out). A new resource version alone is
+// not a change, nor is shared ownership of an equal value (edge case 27). Releasing a field is a
+// change.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -166,7 +167,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing returns the changes in ownership by an apply that changed no value; nil if there are
+// sharing returns the ownership changes made by an apply that changed no value; nil if there are
 // none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
@@ -195,8 +196,8 @@ var (
 	errPhaseBefore = errors.New("an earlier phase has conflicts")
 	errSamePhase   = errors.New("other objects of its phase have conflicts")
 
-	errRefusedBefore = errors.New("objects of an earlier phase are owned by others")
-	errRefusedBeside = errors.New("other objects of its phase are owned by others")
+	errRefusedBefore = errors.New("objects of an earlier phase belong to other owners")
+	errRefusedBeside = errors.New("other objects of its phase belong to other owners")
 )
 
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {

@@ -108,8 +108,8 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side is how many objects are processed concurrently. It limits the number of objects in memory.
-// The client limits the request rate.
+// side is the number of objects that are processed concurrently. It limits the number of objects in
+// memory. The client limits the request rate.
 const side = 256
 
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {

@@ -96,8 +96,8 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	return e.contest(t)
 }
 
-// appeared handles a create that failed because the object exists, possibly from our own earlier
-// attempt.
+// appeared handles a create that failed because the object already exists, possibly because an
+// earlier attempt of ours created it.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
 	if object.MayBeWritten(err) && e.arrived(ctx, t) {
 		return true
@@ -286,7 +286,8 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 }
 
 // staying returns a check that allows deleting only the reviewed version, or a version with the
-// same result. The check sets kept if the object stays. Without a review, staying returns nil.
+// same result. If the check keeps the object, it sets *kept to true. Without a review, staying
+// returns nil.
 func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
 	if !t.bound {
 		return nil
@@ -310,7 +311,7 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 const creationTime = 30 * time.Second
 
 var errNameTaken error = &object.HintedError{
-	Err:    errors.New("it was deleted so that it could be recreated, but another client created an object with its name, which was left alone"),
+	Err:    errors.New("it was deleted so that it could be recreated, but another client created an object with the same name; that object was left alone"),
 	Advice: "find out what created it; to change that object, apply again",
 }
 

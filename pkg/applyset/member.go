@@ -175,8 +175,8 @@ const PruneAnnotation = "k8sconnect.io/prune"
 type keepMark struct {
 	key    string
 	values []string
-	// says reports whether text contains the value of the mark. It compares as the tool does, for
-	// example ignoring case.
+	// says reports whether text contains the value of the mark. It compares them in the same way as
+	// the tool, which may, for example, ignore case.
 	says   func(text, value string) bool
 	labels bool
 	// whole is set if the tool honors the mark only when it deletes the whole set.

@@ -33,8 +33,8 @@ type Set struct {
 // Decision is the result of Decide.
 type Decision struct {
 	ID string
-	// Doomed members will be deleted. Kept members are no longer in the input but stay. Both lists
-	// are sorted.
+	// Doomed lists the members to delete. Kept lists the members that are no longer in the input
+	// but are not deleted. Both lists are sorted.
 	Doomed []Member
 	Kept   []Kept
 	// Stay counts the members in the input, and Inputs counts all objects in the input.
@@ -51,7 +51,7 @@ type Kept struct {
 	By string
 }
 
-// Reason is why a member that is no longer in the input is kept.
+// Reason is the reason to keep a member that is no longer in the input.
 type Reason string
 
 const (
@@ -86,7 +86,7 @@ func (k Kept) Text() string {
 	case Holds:
 		return "it contains " + k.By + ", which stays"
 	case Unseen:
-		return "it is unknown whether it contains objects of others: " + k.By
+		return "it is unknown whether it contains objects that belong to others: " + k.By
 	case Copied:
 		return "it was created for " + k.By + ", and is deleted with it"
 	case Unshown:
@@ -97,8 +97,8 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if the user allows it. Their contents are
-// deleted too, and the next apply does not restore them.
+// Protected returns the kinds whose objects are pruned only if the user allows it. The contents of
+// such an object are deleted with it, and the next apply does not restore them.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -212,8 +212,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns a copy of the decision that deletes a member only if the parameter shown, the
-// decision that the user has seen, also deletes it. The copy keeps all other doomed members.
+// Within returns a copy of the decision that deletes only the members that are also doomed in the
+// decision that the user has seen (shown). The copy keeps all other doomed members.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -232,9 +232,9 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member in its current state, after other members were kept.
-// goes is set if the member is still to be deleted. If it is not, the result why contains the
-// reason to keep the member.
+// Again repeats the decision about a doomed member, based on its current state and on the members
+// that were kept in the meantime (stayed). goes is set if the member is still to be deleted. If it
+// is not, the first result is the member with the reason to keep it.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -275,12 +275,13 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 			return gk, nil
 		}
 	}
-	return schema.GroupKind{}, object.Hinted("only CustomResourceDefinition, Namespace and PersistentVolumeClaim do; all others are pruned anyway",
+	return schema.GroupKind{}, object.Hinted("only CustomResourceDefinition, Namespace and PersistentVolumeClaim must be allowed; all others are pruned anyway",
 		"%q does not need to be allowed", text)
 }
 
-// Doubt returns why a prune looks like a mistake and needs confirmation, or "". Members that are
-// already pruned do not count, so a repeated run needs confirmation only if the first one did.
+// Doubt returns the reason why a prune looks like a mistake and needs confirmation, or "". Members
+// that are already pruned do not count, so a repeated run needs confirmation only if the first one
+// did.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

@@ -225,7 +225,8 @@ func ParseName(text string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// Promise lists where the members of a set may be. Both lists are sorted and have no duplicates.
+// Promise lists the kinds and the namespaces that the members of a set may have. Both lists are
+// sorted and have no duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
 	Namespaces []string

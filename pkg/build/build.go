@@ -43,8 +43,8 @@ func This() Info {
 }
 
 // fromGo reads the build that the Go tool recorded. The pseudo-version of an untagged commit ends
-// in the commit's time and the first digits of its hash. A program from `go install` records the
-// time and the hash only there.
+// in the commit's time and the first digits of its hash. In a program installed with `go install`,
+// the time and the hash are recorded only there.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {

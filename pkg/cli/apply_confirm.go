@@ -69,7 +69,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return nil
 }
 
-// reviewedOf returns what a digest covers in addition to the objects.
+// reviewedOf returns the data that a digest covers in addition to the objects.
 func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	if run == nil {
 		return []string{p.Manager}
@@ -122,8 +122,8 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see adds an event to the plan. If an object could not be compared, see also reports it as failed,
-// because such an object ends the run.
+// see adds an event to the plan. An object that could not be compared ends the run, so it is also
+// reported as failed.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {

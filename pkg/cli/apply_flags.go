@@ -70,8 +70,8 @@ type applyOptions struct {
 	set     sets.Options
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is called before the first write. It returns whether the run must make exactly the
-	// planned changes. nil approves every change.
+	// approve is called before the first write. held means that the run must make exactly the
+	// planned changes. If approve is nil, every change is approved.
 	approve func(p *review.Plan, of []string) (held bool, err error)
 	// live asks about conflicts; nil if there is no prompt.
 	live        *prompt.Terminal

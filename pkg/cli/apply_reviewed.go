@@ -53,11 +53,11 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	case same && c.reviewed == nil:
 		return nil
 	case c.reviewed == nil && len(outcomes) == 0:
-		return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because it was already applied", nil)
+		return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because the changes were already applied", nil)
 	case c.reviewed == nil:
 		return unreviewed("--confirm="+c.digest+" does not match what would change now", wouldBe(outcomes))
 	}
-	found := review.Differences(c.reviewed.Outcomes, outcomes) // Even if the digest says otherwise: a file may be edited.
+	found := review.Differences(c.reviewed.Outcomes, outcomes) // Compare even if the digests are equal: the file may have been edited.
 	switch {
 	case same && len(found) == 0:
 		return nil
@@ -81,7 +81,7 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// hidden explains why two plans differ although everything that may be shown is the same.
+// hidden explains why two plans differ although no difference can be shown.
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
@@ -171,7 +171,7 @@ func sideOf(c, other *review.Change) string {
 
 func arrow(c review.Change) string {
 	from, to := format.Value(c.From), format.Value(c.To)
-	switch c.Kind { //nolint:exhaustive // the others have two sides
+	switch c.Kind { //nolint:exhaustive // all other kinds have two sides
 	case managedfields.Added:
 		from = "nothing"
 	case managedfields.Removed:

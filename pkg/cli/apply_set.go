@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set, and then prunes. The callback back runs at the end; with
-// --atomic, it rolls back a failed run.
+// applySet applies the plan as a set, and then prunes. At the end, it runs the callback (back),
+// which rolls back a failed run if --atomic was given.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -134,8 +134,8 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 	}
 }
 
-// result returns what the history records. A run that skipped input counts as failed, so that no
-// rollback restores an incomplete run.
+// result returns the result to record in the history. A run that skipped input counts as failed, so
+// that no rollback restores an incomplete run.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:
@@ -154,7 +154,7 @@ const (
 	interruptedRollbackTimeout = time.Minute
 )
 
-// rollBack rolls back a failed run with --atomic. If objects were not restored, it returns
+// rollBack rolls back a failed run if --atomic was given. If objects were not restored, it returns
 // [verb.ErrNo], because the report names them.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {

@@ -132,7 +132,7 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		"hidden receiver": {
 			[]string{"give", "cm/app", ".data.a", "--to=***"},
-			"error: --to=*** stands for a hidden value: name a field manager\n" + strings.Replace(help, "%s", "give ", 1),
+			"error: --to=*** represents a hidden value: name a field manager\n" + strings.Replace(help, "%s", "give ", 1),
 		},
 		"verb": {
 			[]string{"aply", "-f", "x.yaml"},

@@ -27,7 +27,8 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 }
 
 type shortfall struct {
-	// Done is how many of the Total objects will be finished at the deadline.
+	// Done is the number of objects that will be finished at the deadline, and Total is the number
+	// of all objects.
 	Done, Total int
 	Left        time.Duration
 }
@@ -41,8 +42,8 @@ type forecast struct {
 	// open holds the objects in progress.
 	open             map[object.Key]bool
 	written, settled int
-	// ends lists when objects were finished, in working time: waits between phases do not affect
-	// the pace.
+	// ends lists the times at which objects were finished, in working time: waits between phases do
+	// not affect the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time

@@ -105,7 +105,7 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
 
 func (f *giveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, that of the tool by default")
+	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, the default is the tool's field manager")
 	flags.StringSliceVar(&f.from, "from", nil, "Field managers that own the fields now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
 		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, its next apply removes fields that its manifest does not set")
@@ -203,7 +203,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case w.Mode != transfer.Release && w.To == "":
 		return w, &object.HintedError{Err: errors.New("no receiver named"), Advice: "name it with --to=MANAGER, or use --release"}
 	case w.To == redact.Mask:
-		return w, errors.New("--to=" + redact.Mask + " stands for a hidden value: name a field manager")
+		return w, errors.New("--to=" + redact.Mask + " represents a hidden value: name a field manager")
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
@@ -270,7 +270,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 func (o *giveOptions) unseen() string {
 	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {
-		said += fmt.Sprintf("; that run removes fields that %s receives and that the manifests do not set", o.engine.Wish.To)
+		said += fmt.Sprintf("; that run will remove the fields that %s receives but the manifests do not set", o.engine.Wish.To)
 	}
 	return said + ". Add -f - and pipe them in: " + o.inventory.Render()
 }

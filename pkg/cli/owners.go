@@ -98,7 +98,7 @@ or an owner was not rewritten, 2 could not tell.`,
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
-	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and objects without one"
+	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and cluster-scoped objects"
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, yaml or json; for many objects also kyaml or html")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")

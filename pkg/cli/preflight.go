@@ -28,7 +28,7 @@ type preflightRun struct {
 	seen    map[object.Key]preflight.Object
 	changes bool
 	told    map[event.Remarked]bool
-	// kept are unchanged objects whose images may have been pushed again under the same tag.
+	// kept lists the unchanged objects whose images may have been pushed again under the same tag.
 	kept []preflight.Kept
 }
 
@@ -68,7 +68,7 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// made returns the parameter after, or the manifest if both have the same content, because the
+// made returns its second argument, or the manifest if both have the same content, because the
 // manifest is in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {

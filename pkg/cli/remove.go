@@ -24,7 +24,7 @@ type remover struct {
 }
 
 // remove deletes the object and returns once it is gone; the error explains why it is stuck. If the
-// callback stays returns a reason, the object is not deleted.
+// callback (stays) returns a reason to keep the object, the object is not deleted.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	began := time.Now()

@@ -39,7 +39,8 @@ type setsOptions struct {
 	out        *printer.Printer
 }
 
-// oneSet refuses a second argument, because the first is then a misspelled subcommand.
+// oneSet refuses more than one argument. If there are two, the first is probably a misspelled
+// subcommand.
 func oneSet(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -57,7 +58,7 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	var flags setsFlags
 	cmd := &cobra.Command{
 		Use:   "sets [[KIND[.GROUP]/]NAME]",
-		Short: "List the sets of a namespace, or the members of one",
+		Short: "List the sets of a namespace, or the members of one set",
 		Long: `List the sets that apply --apply-set or kubectl apply --applyset created: how
 many members each has, whether they are ready, how its last run ended, and who
 holds its lock. With a NAME, list the members of that set and its recorded runs.
@@ -73,7 +74,7 @@ Exit status: 0 listed, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent has none")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent is cluster-scoped")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, wide, json, yaml, kyaml or name")
 	help.Words(cmd, "output", output.Table, output.Wide, output.JSON, output.YAML, output.KYAML, output.Name)
 	cmd.AddCommand(newSetsDelete(c, streams), newRollback(c, streams))

@@ -247,7 +247,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	return nil
 }
 
-// parentStays returns why the live parent must not be deleted; empty if it may be.
+// parentStays returns the reason to keep the live parent; empty if it may be deleted.
 func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:

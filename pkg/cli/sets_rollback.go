@@ -80,7 +80,7 @@ successful one.`,
 	cmd.Flags().StringVar(&flags.to, "to", "", "ID of the RUN to roll back to; with an unknown ID, the runs are listed")
 	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Roll back without asking")
-	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only if the changes are those that an earlier run showed with this DIGEST; for CI")
+	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only if the changes match this DIGEST, which an earlier command printed; for CI")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what the server would change; server and client are the same here")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If the rollback fails, undo what it wrote")
@@ -124,7 +124,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		return err
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
-	var document bytes.Buffer // of the comparison; a rollback that writes prints only its own
+	var document bytes.Buffer // the output of the comparison; a rollback that writes prints only its own output
 	shown, err := o.show(ctx, in, text, of, &document)
 	if o.dryRun || !errors.Is(err, verb.ErrNo) {
 		_, _ = in.Streams.Out.Write(document.Bytes())
@@ -190,7 +190,8 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run if approve accepts the plan and the last run.
+// apply applies the earlier run if the callback (approve) allows it. The callback receives the plan
+// and the last run.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {
@@ -252,7 +253,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	newest, known := kept.Newest()
 	if known && !kept.Keeps(newest) {
-		tell(event.Warned{Ref: o.parent, Text: "the last run, " + newest.ID + ", is not in the history: it cannot be rolled back to"})
+		tell(event.Warned{Ref: o.parent, Text: "the last run, " + newest.ID + ", is not in the history: you cannot roll back to it"})
 	}
 	to, err := kept.To(o.to)
 	if err != nil {
@@ -285,10 +286,10 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 			"review it, and confirm it with --confirm="+digest)
 	case !verb.CanAsk(streams):
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
-			"confirm what is shown with --confirm="+digest+", or give --yes")
+			"confirm what is shown with --confirm="+digest+", or use --yes")
 	case o.output != output.Table: // The user has not seen the changes.
 		return o.unconfirmed("a rollback needs confirmation, and -o "+o.output+" does not ask",
-			"confirm what is shown with --confirm="+digest+", or give --yes")
+			"confirm what is shown with --confirm="+digest+", or use --yes")
 	}
 	yes, err := verb.Ask(ctx, streams, "Roll back?")
 	if err == nil && !yes {

@@ -25,8 +25,8 @@ type Search struct {
 	Sure bool
 	// Proven is set if the evidence identifies the controller, so that its absence can be reported.
 	Proven bool
-	// Suspects are workloads that may be the controller, if nothing identifies it. Alive describes
-	// a recent write by the manager that set the finalizer.
+	// Suspects lists the workloads that may be the controller if nothing identifies it. Alive
+	// describes a write by a manager that set the finalizer, made after the deletion was requested.
 	Suspects []Suspect
 	Alive    string
 }
@@ -84,7 +84,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // The controller may be a bare Pod, or a Pod of a Job or a custom kind.
+	if len(found) == 0 { // The controller may be a bare Pod, or a Pod of a Job or of a custom resource.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
@@ -97,7 +97,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if len(s.Workloads) > 0 {
 		return s
 	}
-	if s.Sure { // An unread object may exist.
+	if s.Sure { // Otherwise, the controller may be among the objects that could not be read.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
 	if i := slices.IndexFunc(leases, func(l Lease) bool { return l.of(t) }); i >= 0 && leases[i].Stale(r.Now) {
@@ -229,8 +229,8 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may write the object. It is not necessarily the one that removes the
-// finalizer.
+// Suspect is a workload that is allowed to write the object. It is not necessarily the one that
+// removes the finalizer.
 type Suspect struct {
 	Workload
 	// named is set if a container has the name of the manager that set the finalizer.
@@ -239,7 +239,7 @@ type Suspect struct {
 }
 
 func (s Suspect) String() string {
-	text := Name(s.Ref) + " may write it (" + text.Excerpt(s.role) + ")"
+	text := Name(s.Ref) + " is allowed to write it (" + text.Excerpt(s.role) + ")"
 	if s.named {
 		text += ", and one of its containers has the name of the manager that set the finalizer"
 	}
@@ -285,7 +285,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive describes a write, after the deletion was requested, by a manager that set the finalizer.
+// alive describes a write by a manager that set the finalizer, made after the deletion was
+// requested. It returns "" if there is none.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -106,7 +106,7 @@ func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, c
 		wait.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			if ctx.Err() != nil { // Unknown is not absent.
+			if ctx.Err() != nil { // A fact that was not read is unknown, not absent.
 				f.put(q, Answer{Err: context.Cause(ctx)})
 				return
 			}
@@ -137,7 +137,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 		var items []unstructured.Unstructured
 		items, a.Err = g.Reader.Metadata(ctx, q.GVK, sel)
 		for i := range items {
-			items[i].SetGroupVersionKind(q.GVK) // Items of a list may lack it.
+			items[i].SetGroupVersionKind(q.GVK) // Items of a list may lack their apiVersion and kind.
 			a.Objects = append(a.Objects, &items[i])
 		}
 	case Kinds:
@@ -153,7 +153,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list drops duplicates: an expired page token makes the reader start over, which lists objects
+// list drops duplicates. If a page token expires, the reader starts over and lists some objects
 // twice.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
@@ -262,7 +262,7 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 type Reader interface {
 	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// Exists is Get without reading the contents.
+	// Exists reports whether an object exists, without reading its contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
 	// Select calls visit for each selected object, never concurrently. fields is a field selector
 	// in kubectl's notation.

@@ -80,8 +80,8 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 // Terminating reports whether an object's deletion has been requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since returns when the object's deletion was requested. For a Pod, the grace period is subtracted
-// from the deletion timestamp.
+// Since returns the time at which the object's deletion was requested: the deletion timestamp minus
+// the grace period. It returns the zero time if the deletion was not requested.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {

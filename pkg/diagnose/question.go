@@ -29,8 +29,8 @@ type Question struct {
 // Verb is the kind of request.
 type Verb string
 
-// Kinds is the first of the verbs. The verbs are in the order of the requests. A verb comes first
-// if other questions depend on its answers.
+// Kinds is the first verb. The verbs are listed in the order of their requests: a verb comes before
+// the verbs whose questions depend on its answers.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -41,7 +41,7 @@ const (
 	Replay   Verb = "replay"
 )
 
-// Answer is the cluster's answer to a question, or Err.
+// Answer is the cluster's answer to a question, or the error (Err).
 type Answer struct {
 	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured

@@ -30,8 +30,9 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts returns the service accounts that have rights. The function gives returns the right
-// that a rule grants. The function counts reports whether a namespace matters.
+// readAccounts returns the service accounts that have rights. The right that a rule grants is
+// determined by the callback gives. RoleBindings in a namespace are ignored if the callback counts
+// returns false for that namespace.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -149,7 +150,7 @@ func (l Lease) Stale(now time.Time) bool {
 	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
 }
 
-// String returns the Lease as evidence.
+// String describes the Lease, for use as evidence.
 func (l Lease) String(now time.Time) string {
 	if l.Holder == "" {
 		return fmt.Sprintf("%s has no holder", Name(l.Ref))

@@ -58,8 +58,8 @@ func Once[T any](r *Run, name string, read func() T) T {
 // if its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which the collector keeps only a part. [Question.Kept] names
-// the collector's filter.
+// Collect is like [Run.Ask], but for a list of which the collector keeps only a part.
+// [Question.Kept] names the collector's filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -118,14 +118,14 @@ func (r *Run) Exists(ref object.Ref) (exists, sure bool) {
 	return a.Yes, ok
 }
 
-// List returns all objects of a kind. An empty namespace means all. If sure is not set, some could
-// not be read.
+// List returns all objects of a kind. An empty namespace means all namespaces. If sure is not set,
+// the list could not be read, or has not been read yet.
 func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Metadata is [Run.List] for the metadata only.
+// Metadata is like [Run.List], but returns only the metadata of the objects.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
@@ -150,13 +150,14 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. sure is not set if we may not ask.
+// Allowed reports whether a user is allowed to do something; the result is valid only if sure is
+// set.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole returns the complete object for one that has only metadata.
+// Whole returns the complete form of an object that has only metadata, or nil if it is not known.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
@@ -233,8 +234,8 @@ func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	}
 }
 
-// Typed is [As] for an object in the facts, which is converted only once. Callers must not change
-// the result.
+// Typed is like [As], but converts an object in the facts only once. Callers must not change the
+// result.
 func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	key := typedKey{u, reflect.TypeFor[T]()}
 	f.mu.RLock()
@@ -322,7 +323,8 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server has answered a question about other API groups.
+// AnswersElse reports whether the server has answered a question, other than a replay, about an API
+// group that is not in groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -335,7 +337,7 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 }
 
 // allTroubled reports whether all questions failed because of the server as a whole. It ignores
-// replays, because a refused one says nothing about reads.
+// replays, because a refused replay says nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {

@@ -135,7 +135,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether people write manifests with this manager.
+// tool reports whether the manager is unknown, or is a tool with which people write objects, such
+// as kubectl or Helm.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -154,7 +155,7 @@ func generic(manager string) bool {
 
 type operator struct {
 	name string
-	// workloads are names, or values of the label app.kubernetes.io/name.
+	// workloads lists names of workloads, or values of their label app.kubernetes.io/name.
 	workloads []string
 }
 

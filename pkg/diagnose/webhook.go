@@ -14,7 +14,7 @@ import (
 
 // Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// Config is the webhook configuration, and Index the position in it.
+	// Config is the webhook configuration, and Index is the position of the webhook in it.
 	Config object.Ref
 	Index  int
 	Name   string
@@ -23,7 +23,7 @@ type Hook struct {
 	URL     string
 	// Strict is set if the server refuses the operation when the webhook cannot be called.
 	Strict bool
-	// Conditional webhooks have match conditions, which only the server can evaluate.
+	// Conditional is set if the webhook has match conditions, which only the server can evaluate.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -133,7 +133,7 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	}
 	ns, sure := r.Get(KindOf("v1", "Namespace"), "", u.GetNamespace())
 	if ns == nil {
-		return !sure // It may select a namespace that we cannot read.
+		return !sure // The selector may match a namespace that we cannot read.
 	}
 	return Selects(h.ofNamespace, ns.GetLabels())
 }

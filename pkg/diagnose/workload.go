@@ -21,13 +21,13 @@ import (
 // Workload is a Deployment, a StatefulSet, a DaemonSet or a single Pod.
 type Workload struct {
 	Ref object.Ref
-	// Names are those of the workload, its containers and its application.
+	// Names lists the names of the workload, its containers and its application.
 	Names       []string
 	programs    []string
 	Account     string
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
-	// Wanted and Ready are numbers of Pods.
+	// Wanted is the number of Pods that should run, and Ready is the number of ready Pods.
 	Wanted, Ready int32
 }
 

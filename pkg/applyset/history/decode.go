@@ -44,7 +44,8 @@ func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Un
 	return runs, faults
 }
 
-// grouped reports Secrets that a later version wrote, and Secrets without a run id, as faults.
+// grouped groups the Secrets by run. It reports as faults the Secrets written by a later version of
+// this program, and those without a run id.
 func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
 	byRun = map[Name][]*unstructured.Unstructured{}
 	told := map[string]bool{}
@@ -158,9 +159,10 @@ func head(notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, oldest first. Users roll back to the two
-// newest successful runs and the two newest usable runs, so these stay. The newest run, the run
-// before it, and Secrets with unreadable annotations stay too.
+// Excess returns the Secrets of the runs that exceed the limit (keep), oldest first. It never
+// returns those of the two newest successful runs or of the two newest usable runs, because users
+// roll back to these runs. It also never returns those of the newest run or of the last successful
+// run before it, or Secrets with unreadable annotations.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

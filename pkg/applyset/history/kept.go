@@ -103,8 +103,9 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is like [Kept.Follow], but knows only the last run, from its note. sure is set if the
-// run that wrote the note has released its lock, so that no other run can have followed it.
+// Unlisted returns the run with a Place, like [Kept.Follow], but needs only the last run, as
+// described by its note. sure is set if the run that wrote the note has released its lock, so that
+// no other run can have followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000
@@ -152,8 +153,8 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the run with the highest number. A run of an earlier version has no number, and is
-// ordered by its start time.
+// newest returns the run with the highest number. A run recorded by an earlier version of this
+// program has no number, and is ordered by its start time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
 		return Run{}, false
@@ -228,9 +229,9 @@ var errNoneBefore error = &object.HintedError{
 
 func others(known []string) string {
 	if len(known) == 0 {
-		return "it has no successful run to roll back to: apply the manifests that you want"
+		return "the history has no successful run to roll back to: apply the manifests that you want"
 	}
-	return "it can roll back to:" + listed(known)
+	return "the set can be rolled back to:" + listed(known)
 }
 
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Result is how a run ended.
+// Result is the outcome of a run.
 type Result string
 
 const (
@@ -28,8 +28,8 @@ const (
 	Failed Result = "failed"
 	// RolledBack means that the run was rolled back.
 	RolledBack Result = "rolledBack"
-	// Refused means that nothing was written, because a user must confirm the run. Only the lock
-	// records it.
+	// Refused means that nothing was written, because a user must confirm the run. This result is
+	// recorded only in the lock.
 	Refused Result = "refused"
 )
 
@@ -37,7 +37,7 @@ const (
 type Run struct {
 	// ID is the run's ID in the server's audit log.
 	ID string
-	// Started is the start time by the clock of the run's machine.
+	// Started is the start time, according to the clock of the machine that started the run.
 	Started time.Time
 	// The user of the run; may be empty.
 	Who    string
@@ -162,7 +162,7 @@ func usableOf(runs []Run) []string {
 const format = 1
 
 // Place is a run's place in the history. Each run names the run before it, even if that run is no
-// longer stored, so that gaps show.
+// longer stored, so that gaps can be detected.
 type Place struct {
 	// Number starts at 1 and increases with each run, possibly with gaps. It orders runs without
 	// relying on clocks. Zero means unknown.

@@ -17,8 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Managers completes the field managers of the objects or the TYPE in the arguments, or else those
-// of workloads. In a comma-separated list, it completes the last manager.
+// Managers completes the field managers of the objects or the TYPE in the arguments. If the
+// arguments name neither, it completes the field managers of a few common types. In a
+// comma-separated list, it completes the last manager.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
@@ -72,7 +73,8 @@ func usual() []string {
 	return []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "services", "configmaps"}
 }
 
-// enough is how many objects of a type are read. More would add few new managers.
+// enough is the maximum number of objects of a type that are read. More objects would add few new
+// managers.
 const enough = 1000
 
 func managersOf(ctx context.Context, client *client.Client, o named, namespace string, visit func(string)) error {
@@ -98,7 +100,7 @@ func managersOf(ctx context.Context, client *client.Client, o named, namespace s
 	return err
 }
 
-// A named without a name stands for all objects of its type.
+// A named without a name represents all objects of its type.
 type named struct{ typ, name string }
 
 // namedObjects ignores paths.

@@ -56,7 +56,8 @@ type application struct {
 	Items []yaml.Node `yaml:"items"`
 }
 
-// Convert reads the documents in a file and skips other kinds.
+// Convert converts the Applications and ApplicationSets in a file. It skips documents of other
+// kinds.
 func Convert(file string, data []byte) (*Converted, error) {
 	c := &Converted{}
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -139,7 +140,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 			case note != "":
 				c.Notes = append(c.Notes, at+": "+note)
 			}
-			if !slices.Contains(paths, path) { // Positions become [*], so two of them are one rule.
+			if !slices.Contains(paths, path) { // Positions become [*], so paths that differ only in a position become equal.
 				paths = append(paths, path)
 			}
 		}

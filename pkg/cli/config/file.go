@@ -184,8 +184,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// rules reads a list of rules. A rule that names no manager gets the manager in the parameter
-// otherwise.
+// rules reads a list of rules. A rule that names no manager gets the default manager (otherwise).
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {

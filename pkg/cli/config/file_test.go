@@ -74,7 +74,7 @@ func TestParseFaults(t *testing.T) {
 		"# a comment\n":   {"f: the file sets nothing | remove it, or ignore it with --config="},
 		"- yield":         {"f:1:1: the file must be a mapping"},
 		"yield: [":        {"f:1: not YAML: did not find expected node content"},
-		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file may only have one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
+		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file must contain only one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
 		"yeild: []":       {`f:1:1: unknown key "yeild" | did you mean yield?`},
 		"fieldmanager: x": {`f:1:1: unknown key "fieldmanager" | did you mean fieldManager?`},
 		"yield:":          {"f:1:1: yield has no value | to leave it unset, remove the key"},

@@ -89,7 +89,7 @@ func TestAliasesAreBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes: %.200s", name, len(err.Error()), err)
 		}
 	}
-	if _, err := Parse("f", []byte("yield: ["+strings.Repeat("{paht: .a},", 1000)+"]"), "b", false); err == nil || strings.Count(err.Error(), "\n") != mostFaults || !strings.HasSuffix(err.Error(), "further errors, from here on, are not shown") {
+	if _, err := Parse("f", []byte("yield: ["+strings.Repeat("{paht: .a},", 1000)+"]"), "b", false); err == nil || strings.Count(err.Error(), "\n") != mostFaults || !strings.HasSuffix(err.Error(), "further errors are not shown") {
 		t.Errorf("a thousand slips: %v", err)
 	}
 	s, err := Parse("f", []byte("yield: [&r {manager: a, path: &p [.spec]}, *r, {path: *p}]\ncontexts: {a: &s {yield: [*r]}, b: *s}"), "b", false)

@@ -54,7 +54,7 @@ const mostSeen = 100_000
 // see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
-		r.fault(n, "", "the file has more than %d keys and items up to here, counting what its aliases repeat", mostSeen)
+		r.fault(n, "", "the file has more than %d keys and items up to here, including those that aliases repeat", mostSeen)
 		r.seen = mostSeen + 1
 		return false
 	}
@@ -70,7 +70,7 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	case r.seen > mostSeen, len(r.faults) > mostFaults:
 		return
 	case len(r.faults) == mostFaults:
-		advice, format, args = "", "further errors, from here on, are not shown", nil
+		advice, format, args = "", "further errors are not shown", nil
 	}
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
@@ -92,7 +92,7 @@ func (r *reader) root(data []byte) *yaml.Node {
 		return nil
 	}
 	if documents.Decode(&second) == nil {
-		r.fault(&second, "", "a second document: the file may only have one")
+		r.fault(&second, "", "a second document: the file must contain only one")
 	}
 	return document.Content[0]
 }
@@ -127,7 +127,7 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		return nil
 	}
 	var all []field
-	names := map[string]bool{} // A hostile file has a hundred thousand keys.
+	names := map[string]bool{} // A map, because a hostile file may have a hundred thousand keys.
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
 		switch {

@@ -198,7 +198,7 @@ func (s *Settings) String() string {
 }
 
 // onto sets the flags that were not given, without marking them as changed. A file with adoptFrom
-// describes a migration, so onto adds client-side apply to its managers.
+// describes a migration, so onto also adds the manager of client-side apply to --adopt-from.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {
 		flag := flags.Lookup(name)

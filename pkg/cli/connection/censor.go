@@ -37,7 +37,7 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// withheld replaces text from the server about a Secret that the user may not read.
+// withheld replaces text from the server about a Secret that cannot be read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
 // censor returns a function that masks the text of a response. After a failed read with the status
@@ -70,8 +70,8 @@ func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructu
 	}
 }
 
-// live reads the Secret that a request is about. refusal is the server's response if the user may
-// not read it.
+// live reads the Secret that a request is about. refusal is the server's response if the user is
+// not allowed to read it.
 func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {
@@ -139,7 +139,7 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending stands at the end of a replaced body. It returns the error with which the original body
+// ending follows the content of a replaced body. It returns the error with which the original body
 // ended.
 type ending struct{ err error }
 
@@ -197,7 +197,8 @@ func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writ
 	}
 }
 
-// Bare returns the writer below the mask, so that callers can check whether it is a terminal.
+// Bare returns the underlying writer, without the mask, so that callers can check whether it is a
+// terminal.
 func Bare(w io.Writer) io.Writer {
 	for {
 		wrapped, ok := w.(interface{ Unwrap() io.Writer })

@@ -114,8 +114,8 @@ func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	return client, c.expectedCluster(ctx, client)
 }
 
-// Patient returns the same connection for a run that must survive an outage of this duration. A
-// webhook that does not respond is not an outage.
+// Patient returns a copy of the connection for a run that must survive an outage of this duration.
+// A webhook that does not respond is not an outage.
 func (c *Connection) Patient(outage time.Duration) *Connection {
 	patient := *c
 	patient.outage = outage

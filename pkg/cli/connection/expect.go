@@ -53,10 +53,10 @@ func (c *Connection) expectations(flag string) []expectation {
 	return append(all, c.expected[flag]...)
 }
 
-// ExpectContext adds an expected context. The parameter from says where the context is set.
+// ExpectContext adds an expected context (glob) and the place where it is set (from).
 func (c *Connection) ExpectContext(from, glob string) { c.expect(ExpectContext, from, glob) }
 
-// ExpectCluster adds an expected cluster. The parameter from says where the cluster is set.
+// ExpectCluster adds an expected cluster (uid) and the place where it is set (from).
 func (c *Connection) ExpectCluster(from, uid string) { c.expect(ExpectCluster, from, uid) }
 
 func (c *Connection) expect(flag, from, value string) {

@@ -17,7 +17,7 @@ import (
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
-	flags.Lookup("namespace").Usage = "Namespace for objects that name none; objects that name one must be in it"
+	flags.Lookup("namespace").Usage = "Namespace for objects that do not specify one; if an object specifies one, it must match"
 	flags.Lookup("context").Usage = "Kubeconfig context to use"
 	flags.Lookup("kubeconfig").Usage = "Path to the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
@@ -60,8 +60,8 @@ const (
 	guard
 )
 
-// decides returns what a flag affects. --namespace affects nothing, because printed commands
-// contain the namespace of their object.
+// decides classifies a flag by the choices that it affects. --namespace affects neither choice,
+// because printed commands contain the namespace of their object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",

@@ -63,7 +63,7 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Delete objects in reverse apply order, and say what blocks them",
+		Short: "Delete objects in reverse apply order, and explain what blocks the deletion",
 		Long: `Delete objects in reverse apply order, and watch until they are gone. Each
 deletion is bound to the UID of the object: a new object with the same name is
 left alone. If deletion stalls, the reason is printed.
@@ -94,7 +94,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.cascade, "cascade", "background", "How dependents are deleted: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
-	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds for graceful termination, if the kind supports it; a negative value uses the object's own, 0 requires --force")
+	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds for graceful termination, if the kind supports it; a negative value selects the object's own period; 0 requires --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
 	flags.BoolVar(&f.force, "force", false, "Do not wait until a Pod's node confirms that the Pod has stopped; its processes may keep running")
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
@@ -103,10 +103,10 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.config.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
-		"How long to wait for an object to be deleted; 0 does not wait, a negative value waits without limit. Unless set, 20m for namespaces and CRDs")
+		"How long to wait for an object to be deleted; 0 does not wait, and a negative value waits without limit. The default for namespaces and CRDs is 20m")
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs a different --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "If deletion stalls, explain why")
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long to wait for progress before printing the reason")
 	_ = flags.MarkHidden("stuck-after") // Tests and demos shorten it.
 	f.causes.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the named objects, which must be terminating; nothing is deleted")

@@ -59,7 +59,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	return o.engine.Run(ctx, phases)
 }
 
-// perhapsGone adds the hint that the cluster may no longer exist if the server never answered.
+// perhapsGone adds a hint if the server never answered: the cluster may no longer exist.
 func perhapsGone(err error) error {
 	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
@@ -119,7 +119,8 @@ func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, pha
 	return nil
 }
 
-// surelyNone returns why an object of an unserved kind may exist; nil if none can.
+// surelyNone returns nil if no object of an unserved kind can exist. Otherwise, it returns the
+// reason why one may exist.
 func surelyNone(ctx context.Context, c *client.Client, ref object.Ref) error {
 	_, err := c.Kind(ctx, ref.GVK)
 	missing, ok := errors.AsType[*client.NoKindError](err)
@@ -180,7 +181,7 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 	return l, errors.Join(append(errs, err)...)
 }
 
-// of returns how long the deletion of an object of this kind may take.
+// of returns the time limit for the deletion of an object of this kind.
 func (l limits) of(kind object.Kind) time.Duration {
 	if most, own := l.kinds.Object(kind); own {
 		return most

@@ -51,8 +51,8 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "deprecated",
-		Short: "Find who still uses APIs that an upgrade removes",
-		Long: `Find who still uses API versions and fields that a release of Kubernetes
+		Short: "Find out who still uses APIs that an upgrade removes",
+		Long: `Find out who still uses API versions and fields that a release of Kubernetes
 removes: managers of live objects, by the versions in their managed fields;
 manifests, by file and line; and deployed Helm releases. A manager that has
 since written another version is only counted. Nothing is changed.
@@ -76,7 +76,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	f.input.AddFiles(cmd)
-	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and objects without one")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
 	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also the manifests of deployed Helm releases; they are read from Secrets")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
 	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, junit or markdown")
@@ -115,7 +115,7 @@ func known(r deprecation.Release) error {
 	if r.Compare(oldest) >= 0 && r.Compare(last) <= 0 {
 		return nil
 	}
-	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; for the latest of them, only announced removals", oldest, last),
+	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; for the latest of them, it knows only announced removals", oldest, last),
 		"the removals in Kubernetes %s are not known", r)
 }
 

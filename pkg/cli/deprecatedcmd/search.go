@@ -91,7 +91,7 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 		s.question.Release = s.question.Server.Next()
 	}
 	if s.question.Release.Compare(s.question.Server) <= 0 {
-		s.out.Print(event.Warned{Text: "the server is already at " + s.question.Server.String() + ": to look ahead, set --release to a later one, or leave it out"})
+		s.out.Print(event.Warned{Text: "the server is already at " + s.question.Server.String() + ": to look ahead, set --release to a later release, or omit the flag"})
 	}
 	return known(s.question.Release)
 }

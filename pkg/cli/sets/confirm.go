@@ -100,10 +100,10 @@ func (e *UnconfirmedError) Hint() string {
 	if e.Declined {
 		return ""
 	}
-	advice := "check the input and the name of the set; to confirm, give --yes, or in CI --confirm=DIGEST with the digest that " +
+	advice := "check the input and the name of the set; to confirm, use --yes, or in CI --confirm=DIGEST with the digest that " +
 		command.Kubectl("k8sconnect", "diff") + " prints"
 	if e.all {
-		advice = "check the name of the set; to confirm, give --yes, or in CI --confirm=" + e.Digest
+		advice = "check the name of the set; to confirm, use --yes, or in CI --confirm=" + e.Digest
 	}
 	if e.kept != "" {
 		advice += "; " + e.kept

@@ -254,7 +254,7 @@ func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer,
 	case live == nil:
 		return nil, apierrors.NewNotFound(t.Kind.GVR().GroupResource(), t.Name)
 	case live.GetDeletionTimestamp() == nil:
-		out.Print(event.Warned{Text: object.RefOf(live).String() + ": its deletion was not requested"})
+		out.Print(event.Warned{Text: object.RefOf(live).String() + ": its deletion has not been requested"})
 		return nil, nil
 	}
 	causes, err := e.Explain(ctx, t.Kind, live)

@@ -153,7 +153,7 @@ type HangFlags struct {
 // accepts the given causes.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long to wait for progress before printing the reason")
 	_ = flags.MarkHidden("stuck-after")
 	f.causes.Add(cmd, otherwise, causes...)
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last log lines to show with a cause that names a container")

@@ -32,8 +32,8 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 }
 
 // mayBring reports whether another object in the set may cause a missing object to be created. Such
-// an object either mentions the missing object's name outside a Pod's references, or grants the
-// right to create the missing object.
+// an object mentions the name of the missing object somewhere other than in a Pod's references, or
+// grants the right to create it.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -47,7 +47,7 @@ func (s *set) mayBring(ref object.Ref, by *Object) bool {
 func (s *set) brings(o *Object, ref object.Ref) bool {
 	name := ref.Name
 	if o.Ref.GVK == ref.GVK && o.Ref.Name == name && isFilledByOthers(o.After) {
-		return true // A controller copies it to other namespaces.
+		return true // A controller copies such an object to other namespaces.
 	}
 	for _, value := range o.After.GetAnnotations() {
 		if mentions(value, name) {
@@ -67,7 +67,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 				return true
 			}
 		}
-		return strings.Contains(name, o.Ref.Name) // Many operators create objects named after theirs.
+		return strings.Contains(name, o.Ref.Name) // Many operators name the objects that they create after their custom resources.
 	case gk.Kind == "Ingress", gk.Kind == "Role", gk.Kind == "ClusterRole", gk.Kind == "ConfigMap":
 		for _, field := range []string{"spec", "rules", "data"} {
 			if anywhere(o.After.Object[field], name) {

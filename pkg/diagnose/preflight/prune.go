@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses returns a remark for each pair of an object and a pruned object on which it depends. It
-// sends no requests.
+// Losses returns one remark for each object and each pruned object on which it depends. It sends no
+// requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -42,7 +42,7 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 			if n.with {
 				r.Code = "GoesWithPruned"
 				r.Text = fmt.Sprintf("is deleted together with %s %s, which is no longer in the input and is pruned", ref.GVK.Kind, text.Excerpt(ref.Name))
-				r.Hint = "put that back into the input, or remove this object from it too"
+				r.Hint = "put it back into the input, or remove this object too"
 			}
 			out = append(out, r)
 		}

@@ -129,8 +129,8 @@ func (b balance) said() string {
 	return said
 }
 
-// unstated reports containers that do not set a resource that the quota counts. Without a default,
-// their Pods are refused.
+// unstated reports containers that set no value for a resource that the quota counts. If the
+// namespace has no default either, their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		what, limits, known := countedAs(name)

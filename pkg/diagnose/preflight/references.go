@@ -80,7 +80,7 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 		return r, false
 	}
 	keys, sure := v.keys(n.ref)
-	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty object is filled later.
+	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty object may be filled later.
 		return r, false
 	}
 	r.Code = kind + "KeyMissing"

@@ -106,7 +106,7 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 }
 
 // selected returns how many Pods a selector matches, and their workload. It returns false unless
-// all of them belong to one workload in the set that nothing else scales.
+// all of these Pods belong to one workload in the set, and no autoscaler scales that workload.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {

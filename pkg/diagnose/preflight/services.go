@@ -81,7 +81,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	}
 	r := event.Remarked{
 		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
-		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so nothing answers behind the Service", text.Excerpt(selector.String())),
+		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so the Service has no endpoints", text.Excerpt(selector.String())),
 		Hint: "set these labels in the Pod template, or correct the selector",
 	}
 	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {
@@ -160,8 +160,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether the Pod belongs to one of the templates. A new Pod of the template will
-// replace the Pod, unless the Pod already has the template's ports.
+// isOf reports whether the Pod belongs to one of the templates. Such a Pod either has the
+// template's ports already, or will be replaced by a Pod that has them.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {

@@ -207,8 +207,7 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether the quota counts the demand, which requires that all scopes of the quota
-// apply.
+// counts reports whether the quota counts the demand. All scopes of the quota must apply.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {

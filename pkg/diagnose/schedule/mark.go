@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are the states of an object so far. Only a new state counts as progress, so alternating
-// between two states does not.
+// Marks records the states that an object has had so far. Only a new state counts as progress, so
+// alternating between two states does not.
 type Marks struct{ seen []uint64 } // a slice, because there are many objects with few states each
 
 // Moved reports whether the object's state is new, and records it.
@@ -65,7 +65,7 @@ func markOf(u *unstructured.Unstructured) uint64 {
 		}
 	}
 	slices.Sort(lines)
-	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // A hash does not fail.
+	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // Writing to a hash never fails.
 	return h.Sum64()
 }
 

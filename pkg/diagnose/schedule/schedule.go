@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits bound how soon and how often stuck objects are examined.
+// Limits determines how soon and how often stuck objects are examined.
 type Limits struct {
 	// After is the time without progress after which an object is examined. AfterBad is the shorter
 	// time after a fault.
@@ -47,12 +47,12 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is the time of the last examination; zero for never. cheap is the number of requests
-	// that the next one needs.
+	// asked is the time of the last examination; zero for never. cheap is the number of requests to
+	// expect for the next examination.
 	asked time.Time
 	cheap float64
-	// by is when the object must be examined even if its budget does not cover all requests; zero
-	// for never.
+	// by is the time at which the object must be examined even if its budget does not cover all
+	// requests; zero for never.
 	by time.Time
 }
 
@@ -80,7 +80,7 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By schedules another examination, unless the object makes progress first.
+// By schedules another examination for the given time, unless the object makes progress first.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
@@ -96,7 +96,7 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	for k, n := range requests {
 		total += n
 		o := s.objects[k]
-		if o == nil { // It was dropped meanwhile.
+		if o == nil { // It was dropped in the meantime.
 			continue
 		}
 		if o.asked.IsZero() {

@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases is passed instead of a finalizer for the update that removes an owner reference.
-// Admission treats this update like the removal of a finalizer.
+// releases is passed in place of a finalizer for the update that removes an owner reference.
+// [diagnosis.admission] treats this update like the removal of a finalizer.
 const releases = ""
 
 func purpose(finalizer string) string {
@@ -35,7 +35,7 @@ func purpose(finalizer string) string {
 // 61). It sends one dry run for each class of objects.
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
-		return nil // First read which webhooks the server calls.
+		return nil // First find out which webhooks the server calls.
 	}
 	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
@@ -98,7 +98,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// Without permission to patch, the error looks like a refusal by admission.
+// If we lack the permission to patch, the error looks like a refusal by admission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure

@@ -145,7 +145,7 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 			Message:  "its driver could not delete the storage behind it",
 			Evidence: []string{"status.message: " + text.Excerpt(message)},
 			Next:     command.Kubectl("describe") + " " + diagnose.On(object.RefOf(u)),
-			Risk:     "storage that the driver does not delete remains, and keeps costing money",
+			Risk:     "storage that the driver does not delete is left behind, and keeps costing money",
 		}})
 	}
 	return append(found, d.attached(u)...)

@@ -44,7 +44,7 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 	}
 	cause := event.Cause{Code: FinalizerControllerGone, Message: message, Evidence: append(d.set(u, finalizer), s.Evidence...)}
 	return finding{rank: rankBroken, Cause: removing(cause, u, finalizer,
-		"whatever the finalizer should clean up, inside or outside the cluster, stays behind and must be found by hand; "+
+		"whatever the finalizer should clean up, inside or outside the cluster, is left behind and must be found by hand; "+
 			"if you can, install its controller again instead")}
 }
 
@@ -53,7 +53,7 @@ func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s di
 		Code:     FinalizerUnknown,
 		Message:  "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; its controller could not be determined, because some reads were forbidden or failed",
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
-		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller runs",
+		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller is running",
 	}}
 }
 
@@ -111,7 +111,7 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// If the right to update is the only clue, the workload may not be the finalizer's controller.
+// If the right to update is the only clue, the workload might not be the finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -149,7 +149,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
 		Message: "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; nothing identifies its controller: " +
-			text.Count(len(all), "workload") + " in the cluster may be it, or it may run outside the cluster",
+			text.Count(len(all), "workload") + " in the cluster could be the controller, or it may run outside the cluster",
 		Evidence: append(append(d.set(u, finalizer), s.Evidence...), diagnose.Some(all, 4)...),
 		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + text.ShellQuote(u.GetName()),
 	}}

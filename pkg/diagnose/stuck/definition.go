@@ -214,7 +214,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	if diagnose.Terminating(first) {
 		f.Evidence = []string{diagnose.Name(ref) + " has been terminating for " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
 		if len(found) > 0 {
-			f.rank = rankWaiting // Its root cause was found.
+			f.rank = rankWaiting // A root cause was found.
 		}
 		return append(found, f)
 	}
@@ -222,7 +222,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+diagnose.On(ref), "deletes "+diagnose.Name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
-			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only removes the reference to this one")
+			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector removes only the reference to this object")
 		}
 	}
 	return append(found, f)
@@ -232,13 +232,13 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 // OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
-	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"
+	lost := "if the reference stays, the garbage collector will delete " + diagnose.Name(ref) + ", because it cannot find the owner"
 	if diagnose.Terminating(dependent) {
 		lost = "none: " + diagnose.Name(ref) + " is being deleted already, because the garbage collector did not find its owner"
 	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
-		Message:   "a dependent in another namespace names it as its owner, which is not allowed: " + diagnose.Name(ref),
+		Message:   "a dependent in another namespace names this object as its owner, which is not allowed: " + diagnose.Name(ref),
 		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + text.Excerpt(u.GetName()) + " by its UID, but an owner must be in the dependent's own namespace"},
 		Next:      disowning(dependent, u.GetUID()),
 		Risk:      lost,
@@ -278,7 +278,7 @@ func (d *diagnosis) whose(u *unstructured.Unstructured, finalizer string) []find
 	case "service.kubernetes.io/load-balancer-cleanup":
 		return d.loadBalancer(u, finalizer)
 	case cleanup:
-		return nil // Rule definition covers it.
+		return nil // The rule d.definition covers it.
 	}
 	if waits, ok := builtIn(finalizer); ok {
 		return d.builtIn(u, finalizer, waits)

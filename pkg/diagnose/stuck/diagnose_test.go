@@ -218,7 +218,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		"nothing identifies the controller, and a workload may write everything": {
 			objects: by("manager") + everything, codes: []string{FinalizerUnknown},
 			says: []string{
-				"1 workload in the cluster may be it", "deployment.apps/all -n ops may write it (clusterrole/all)",
+				"1 workload in the cluster could be the controller", "deployment.apps/all -n ops is allowed to write it (clusterrole/all)",
 				"has the name of the manager", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},

@@ -1,6 +1,6 @@
-// Package stuck explains why an object's deletion is stuck. It never changes the cluster or prints,
-// and waits only between two counts of an object's contents. Start with [Explainer.Gather] and
-// [Diagnose]. Each family of causes has its own file of rules.
+// Package stuck explains why an object's deletion is stuck. It never changes the cluster and never
+// prints. It waits only between two counts of an object's contents. Start with [Explainer.Gather]
+// and [Diagnose]. Each family of causes has its own file of rules.
 package stuck
 
 // FinalizerControllerGone is the first of the stable codes of causes.

@@ -34,7 +34,7 @@ type Explainer struct {
 	looks map[types.UID]Look // last counts
 }
 
-// Explain gathers facts about the object and diagnoses them.
+// Explain gathers facts about the object, and diagnoses why its deletion is stuck.
 func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructured.Unstructured) ([]event.Cause, error) {
 	facts, err := e.Gather(ctx, live)
 	if err != nil {
@@ -123,7 +123,7 @@ func progress(f Facts) (finding, bool) {
 		Message: fmt.Sprintf("it is not stuck: %d of its objects went away in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
 	}}
 	if f.After.Left > 0 {
-		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it takes another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}
+		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it will take another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}
 	}
 	return moving, true
 }
@@ -157,11 +157,12 @@ type UnreadError struct {
 	Errs  []error
 }
 
-// Hint names a missing permission, or returns the first hint of the errors.
+// Hint names the missing permission if a read was forbidden. Otherwise, it returns the first hint
+// of the errors, or "".
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
 		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
-			"With a TYPE or TYPE/NAME, only that is read"
+			"With a TYPE or TYPE/NAME, nothing else is read"
 	}
 	for _, err := range e.Errs {
 		if hint := object.HintOf(err); hint != "" {
@@ -175,7 +176,7 @@ func (e *UnreadError) Error() string {
 	return "could not be read: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
 }
 
-// Unreachable marks an error that says nothing about an object.
+// Unreachable returns true, because the error says nothing about any object.
 func (e *UnreadError) Unreachable() bool { return true }
 
 // Survey explains the terminating objects in scope. If some kinds could not be read, it also

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank determines the order of causes. If one cause must be fixed before another can be, it comes
-// first.
+// rank determines the order of causes. A cause that must be fixed before another cause can be fixed
+// comes first.
 type rank int
 
 const (
@@ -40,7 +40,7 @@ type diagnosis struct {
 	// looked is the current chain of objects, each of which is blocked by the next.
 	looked  []object.Key
 	classes map[class]object.Ref
-	// rules are in a field because some rules call all rules again for further objects.
+	// rules is a field because some rules call all rules again for further objects.
 	rules []rule
 }
 
@@ -70,7 +70,7 @@ type Facts struct {
 	known *diagnose.Facts
 }
 
-// Look is a count of an object's contents at a time.
+// Look is a count of an object's contents at one point in time.
 type Look struct {
 	At   time.Time
 	Left int
@@ -142,7 +142,8 @@ func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk strin
 	return c
 }
 
-// set returns who set the finalizer (edge case 60) and when the deletion was requested.
+// set returns evidence: the owners that set the finalizer (edge case 60), and the time since the
+// deletion was requested.
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -195,7 +196,7 @@ func Lastings() map[string]diagnose.Lasting {
 		GroupVersionUnreadable: ends(comes), // someone must fix the API
 		NamespaceFinalizer:     passes,      // its controller may only be slow
 		ContentRemains:         passes,      // it goes
-		DeletionRefused:        passes,      // it is tried again
+		DeletionRefused:        passes,      // it will be retried
 		ConditionStale:         passes,      // the controller will retry
 		InstancesRemain:        passes,      // they may be deleted
 		ConversionWebhookDown:  passes,      // its Pods may come back
@@ -207,8 +208,8 @@ func Lastings() map[string]diagnose.Lasting {
 		ClaimInUse:           passes,      // the Pods may end
 		VolumeBound:          ends(comes), // someone must delete the claim
 		VolumeAttached:       passes,      // it may be detached
-		VolumeDetachFailed:   passes,      // it is tried again
-		VolumeDeletionFailed: passes,      // it is tried again
+		VolumeDetachFailed:   passes,      // it will be retried
+		VolumeDeletionFailed: passes,      // it will be retried
 
 		PodGracePeriod:     passes, // it only takes time
 		PodPastGracePeriod: passes, // the node may come back

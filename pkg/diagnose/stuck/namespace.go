@@ -114,7 +114,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 			Message:  "the namespace has a finalizer in its spec that nothing has removed: " + text.Excerpt(finalizer),
 			Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
 		}
-		found = append(found, finding{rank: rankBroken, Cause: removing(cause, live, finalizer, "whatever the finalizer should clean up stays behind")})
+		found = append(found, finding{rank: rankBroken, Cause: removing(cause, live, finalizer, "whatever the finalizer should clean up is left behind")})
 	}
 	return found
 }

@@ -56,7 +56,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		}
 	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
 		f.Code = PodUnmounting
-		f.Message = "its containers have stopped, but the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
+		f.Message = "its containers have stopped, but the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not cleaned up: an unmount may be hanging"
 		f.Evidence = append(f.Evidence, volumesOf(p)...)
 		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+text.ShellQuote(p.Name)+" -n "+text.ShellQuote(p.Namespace), ""
 	default:
@@ -79,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf returns volumes whose unmounting may hang.
+// volumesOf describes the volumes whose unmount may be hanging.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -137,7 +137,7 @@ func (n node) risk() string {
 	if n.code == NodeGone {
 		return ""
 	}
-	return "run this only if the machine is off: its pods start elsewhere, on the same data"
+	return "run this only if the machine is off: its pods will start elsewhere, with the same data"
 }
 
 const cloudController = "cloud-controller-manager"

@@ -21,7 +21,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 	return event.Cause{
 		Code:    NotTerminating,
-		Message: "its deletion was not requested",
+		Message: "its deletion has not been requested",
 		Next:    command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)),
 	}
 }
@@ -46,7 +46,7 @@ type gap int
 const (
 	// gapUntold is for a question that another cause already covers.
 	gapUntold gap = iota
-	// gapForbidden is for an object that we may not read.
+	// gapForbidden is for an object that we are not allowed to read.
 	gapForbidden
 	// gapUnanswered is for a read that failed although the server as a whole works.
 	gapUnanswered
@@ -57,7 +57,8 @@ const (
 	gapUnreadable
 )
 
-// gaps groups failed questions, so that unknown is not mistaken for absent (edge case 67).
+// gaps groups failed questions, so that an unknown fact is not mistaken for an absent one (edge
+// case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -136,7 +137,7 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapFailing]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
-			Message:  "the API server fails to answer: nothing goes away while that lasts",
+			Message:  "the API server fails to answer: nothing will go away until it does",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
@@ -155,7 +156,7 @@ func (d *diagnosis) server() []finding {
 			Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
 			Evidence: diagnose.Some(said, 5),
 			Next:     "restore the key with which they were written (the API server's EncryptionConfiguration); only if it is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
-			Risk:     "deleting objects that cannot be read bypasses their finalizers; whatever they stand for may stay behind",
+			Risk:     "deleting objects that cannot be read bypasses their finalizers; whatever they represent may be left behind",
 		}})
 	}
 	return found

@@ -201,8 +201,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations parses "check (details), check, …", as Pod security writes it. The result checks has
-// the names of all checks. The result details has, in full, only the checks with details.
+// violations parses "check (details), check, …", the format that Pod security uses. It returns the
+// names of all checks (checks) and the full text of the checks that have details (details).
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom looks for the cause in the object's status, in the objects that its controller created,
-// and in a missing controller.
+// custom looks for the cause in the object's status and in the objects that its controller created,
+// and checks whether a controller is missing.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -48,7 +48,7 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
-		return nil // No operator handles kinds of Kubernetes.
+		return nil // No operator handles kinds that are built into Kubernetes.
 	}
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
@@ -79,7 +79,7 @@ func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant 
 			return slices.DeleteFunc(slices.Clone(a.Objects), func(w *unstructured.Unstructured) bool {
 				return w.GetNamespace() != namespace || !meant(w)
 			})
-		} // Otherwise, we may be allowed to read only the namespace.
+		} // If the list of the whole cluster failed, we may still be allowed to read the namespace.
 	}
 	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
 	return objects
@@ -222,10 +222,10 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
 	}
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
-		return f // The control plane usually is not a workload.
+		return f // The control plane usually does not run as a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// If we may not list workloads, no Lease, role or webhook can lead us to one.
+		// If we are not allowed to list workloads, no Lease, role or webhook can lead us to one.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -247,7 +247,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list all kinds that would show it")
+		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list all kinds that would show it")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}
@@ -256,7 +256,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 
 func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
-	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list Deployments")
+	f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list Deployments")
 	return f
 }
 
@@ -282,7 +282,7 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	case diagnose.ScaledDown:
 		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has 0 replicas")
 		f.Next = rule.Kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
-		f.Risk = "it may have been stopped on purpose, and once it runs, it acts on all its objects"
+		f.Risk = "it may have been stopped on purpose, and once it runs, it will act on all its objects"
 	case diagnose.Crashes:
 		f.Evidence = append(f.Evidence, state.Evidence...)
 		f.Next = state.Next

@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are facts about an object that is not ready, and about the objects on which it depends.
+// Facts contains the facts about an object that is not ready, and about the objects on which it
+// depends.
 type Facts struct {
 	Object *unstructured.Unstructured
 	// Now is the current time. If it is zero, causes do not mention ages.
@@ -26,8 +27,8 @@ type Facts struct {
 }
 
 // Gather reads the facts about an object, and marks those that cannot be read. It returns an error
-// only if ctx ends, together with the facts read so far. If the reader has a method Now, it
-// supplies the time.
+// only if ctx ends; it then also returns the facts read so far. If the reader has a method Now,
+// Gather takes the time from it.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -135,7 +136,7 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	case diagnose.KindOf("autoscaling/v2", "HorizontalPodAutoscaler").GroupKind():
 		return v.autoscaler(u)
 	case diagnose.KindOf("v1", "Namespace").GroupKind():
-		return nil // Rule namespace reports its deletion.
+		return nil // v.leaving reports its deletion.
 	default:
 		return v.custom(u)
 	}

@@ -50,7 +50,7 @@ func Lastings() map[string]diagnose.Lasting {
 		"ClaimUnbound":            passes,        // a volume may be created
 		"NoStorageClass":          ends(comes),   // someone must create a class or a volume
 		"StorageClassMissing":     ends(comes),   // someone must create it
-		"ProvisioningFailed":      passes,        // it is tried again
+		"ProvisioningFailed":      passes,        // it will be retried
 		"NoProvisioner":           passes,        // a driver that is starting reports nothing yet
 		"NoVolume":                passes,        // someone may create a volume
 		"WaitForFirstConsumer":    passes,        // a Pod may be scheduled
@@ -58,11 +58,11 @@ func Lastings() map[string]diagnose.Lasting {
 		"VolumeInUse":             passes,        // the other Pod may end
 		"VolumeShared":            passes,        // the Pod may exit for another reason
 		"VolumeAttachedElsewhere": passes,        // it is detached, by force after six minutes
-		"VolumeNotMounted":        passes,        // it is tried again
+		"VolumeNotMounted":        passes,        // it will be retried
 
 		// Pods on a node.
 		"NodeMissing":      passes,      // such Pods are replaced
-		"NodeNotReady":     passes,      // the node may come back, or its Pods be replaced
+		"NodeNotReady":     passes,      // the node may come back, or its Pods may be replaced
 		"PodTerminating":   passes,      // it may end
 		"PodEvicted":       passes,      // another Pod replaces it
 		"PodRejected":      passes,      // another Pod replaces it
@@ -101,17 +101,17 @@ func Lastings() map[string]diagnose.Lasting {
 		"JobFailed":                passes, // readiness decides whether it is final
 		"JobBackoffLimit":          passes, // readiness decides whether it is final
 		"JobDeadline":              passes, // readiness decides whether it is final
-		"CronJobNotStarted":        passes, // it is tried again at the next scheduled time
+		"CronJobNotStarted":        passes, // it will be retried at the next scheduled time
 		"AutoscalerInactive":       passes, // metrics arrive once Pods run
 		"NoMetrics":                passes, // metrics-server may be starting
 
 		// Network.
 		"NoEndpoints":            passes,      // another controller may write them
-		"NoReadyEndpoints":       passes,      // its Pods may get ready
+		"NoReadyEndpoints":       passes,      // its Pods may become ready
 		"SelectorMatchesNothing": ends(comes), // existing Pods do not change their labels
 		"TargetPortMissing":      ends(comes), // existing Pods do not change their ports
 		"LoadBalancerPending":    passes,      // clouds take minutes
-		"LoadBalancerFailed":     passes,      // it is tried again
+		"LoadBalancerFailed":     passes,      // it will be retried
 		"IngressNoAddress":       passes,      // clouds take minutes
 		"IngressClassMissing":    ends(comes), // someone must create it
 		"NoIngressClass":         passes,      // some controllers handle Ingresses without a class

@@ -124,7 +124,7 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on ready Services and Ingresses whose requests nothing can answer. It
+// Unanswered returns remarks on ready Services and Ingresses whose requests cannot be answered. It
 // examines at most [MostRunning] objects. When in doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
@@ -218,7 +218,7 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 		named := diagnose.RefOf("networking.k8s.io/v1", "IngressClass", "", *class)
 		u, sure := v.Read(named)
 		if slices.Contains([]string{"gce", "gce-internal"}, *class) {
-			sure = false // GKE handles these without an object.
+			sure = false // GKE handles these classes without an IngressClass object.
 		}
 		if u == nil && sure {
 			c.Code, c.BlockedBy = "IngressClassMissing", named

@@ -31,8 +31,8 @@ func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
-// Running returns which images the Pods of workloads run, according to their nodes. It sends two
-// requests for each of the first [MostRunning] workloads, and omits unknown images.
+// Running returns the images that the Pods of the workloads run, as reported by their nodes. It
+// sends two requests for each of the first [MostRunning] workloads, and omits unknown images.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -100,8 +100,8 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 // same returns the part of an image ID to compare: the digest, if there is one.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages returns a remark about ready Pods of the same template that run different images,
-// if there are any.
+// DifferingImages returns a remark about Pods of the same template that run different images, if
+// there are any.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
@@ -116,14 +116,15 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 			Hint: "give each image its own tag or use its digest (name@sha256:…): a node that has an image of that name does not pull it again",
 		}
 		if image.Pulls {
-			r.Hint = "restart the older ones: " + rule.Kubectl(runs.Ref.Namespace, "rollout", "restart", runs.Ref.Resource())
+			r.Hint = "restart the older Pods: " + rule.Kubectl(runs.Ref.Namespace, "rollout", "restart", runs.Ref.Resource())
 		}
 		return r, true
 	}
 	return event.Remarked{}, false
 }
 
-// unread is an object, a kind in a namespace, or a kind in the cluster.
+// unread names something that could not be read: an object, or a kind in a namespace or in the
+// whole cluster.
 type unread struct {
 	ref object.Ref
 	err error
@@ -164,8 +165,8 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes the object's status. It is for an object about which no cause was found, because
-// related objects could not be read.
+// stated quotes the object's status. It is used if no cause was found and some objects could not be
+// read.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement

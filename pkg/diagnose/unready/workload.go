@@ -213,8 +213,8 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
-	// If a Pod of an older revision never became ready, the controller waits for it and does not
-	// replace it (k/k#67250).
+	// If a Pod of an older revision is not ready, the controller waits for it and does not replace
+	// it (k/k#67250).
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
 		return found
