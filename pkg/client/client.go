@@ -42,15 +42,15 @@ type Options struct {
 	// OnWarning is called once for each warning about an object. The zero Ref means that the
 	// request concerned no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried. The parameter in is the pause before the
-	// retry. left is the remaining time for retries, or 0 if it depends on the server. The Ref has
-	// no name if the request concerns a kind. The zero Ref stands for the server.
+	// OnRetry is called before a request is retried. Its parameters include the pause before the
+	// retry (in) and the remaining time for retries (left), which is 0 if it depends on the server.
+	// The Ref has no name if the request concerns a kind. The zero Ref represents the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
 	// OnStall is called repeatedly while one request gets no answer although others do. The request
-	// has received nothing since the time in since. The parameter within is how long the request
-	// may last. why is nil if the server is healthy. The Ref is as in OnRetry.
+	// has received nothing since the given time (since), and may last for the given duration
+	// (within). why is nil if the server is healthy. The Ref is as in OnRetry.
 	//
 	// The functions whose names begin with On are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)

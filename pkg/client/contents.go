@@ -24,14 +24,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// countFor limits a count. It is short because a count only shows progress.
+// countFor is the timeout of a count. It is short because a count only shows progress.
 const countFor = 10 * time.Second
 
 // Count counts the objects that must be deleted before a terminating object can go away. These are
 // the objects in a namespace, or the instances of a CRD. It requests one object of each kind; the
 // response says how many more there are. An empty kind is not requested again, because a
 // terminating namespace gets no new objects. Count omits events, which expire, and kinds that we
-// may not list.
+// are not allowed to list.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -65,8 +65,8 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 
 // Contents visits the metadata of the objects that are deleted along with an object. These are the
 // deletable objects in a namespace, or the instances of a CRD. It omits events, which expire. It
-// visits an object twice if two groups serve it. It returns an error if we may not list one of the
-// kinds.
+// visits an object twice if two groups serve it. It returns an error if we are not allowed to list
+// one of the kinds.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	group, ctx := errgroup.WithContext(ctx)
 	for _, kind := range kinds {
 		if len(kind.Verbs) > 0 && !slices.Contains(kind.Verbs, "delete") {
-			continue // The server computes it, such as the metrics of Pods.
+			continue // The server computes objects of this kind, such as the metrics of Pods.
 		}
 		group.Go(func() error {
 			err := c.Metadata(ctx, kind, object.Selection{Namespace: namespace}, func(u *unstructured.Unstructured) {
@@ -186,13 +186,13 @@ func isDefinition(kind schema.GroupKind) bool {
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
 // server opens the storage at the first request for the kind. Without openStorage, the CRD's
-// finalizer sends the first request, which fails with "storage is (re)initializing". The server may
-// then not retry for five minutes (docs/design/delete.md). openStorage ignores errors, because the
-// deletion reports them.
+// finalizer sends the first request, which fails with "storage is (re)initializing". The server
+// might then wait five minutes before it retries (docs/design/delete.md). openStorage ignores
+// errors, because the deletion reports them.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
-	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // never closed: nothing is reported
+	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // Asked is never closed, so nothing is reported.
 	var definition *unstructured.Unstructured
 	err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...))

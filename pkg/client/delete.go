@@ -36,7 +36,7 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	doubtful := false
 	send := func() *rest.Request {
 		r := c.rest.Delete().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
-		if how.DryRun { // The server reads it from the body; in the URL, audit logs show it.
+		if how.DryRun { // The server reads the dry run from the body; the parameter makes it visible in audit logs.
 			r = r.Param("dryRun", metav1.DryRunAll)
 		}
 		return r

@@ -31,8 +31,8 @@ const apart = 32
 // visit gets nil for a missing object, and an error for an object that could not be read. visit may
 // keep the object. refs must not contain duplicates.
 //
-// Many objects of a namespace are read with one list. They are read one by one if we may not list,
-// or if the namespace has far more objects.
+// Many objects of a namespace are read with one list. They are read one by one if we cannot list
+// them, or if the namespace has far more objects.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -64,8 +64,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left contains the objects that have not been read
-// yet: their names, each with its index in refs.
+// namespace reads the objects of one namespace. left maps the names of the objects that have not
+// been read yet to their indexes in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -82,8 +82,9 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads one list, and removes the objects in it from the map left. It reads the remaining
-// objects one by one if we may not list, or if the list contains far more objects than are wanted.
+// together reads one list, and removes the objects that it finds from the map (left). If we have no
+// permission to list, if the kind cannot be listed, or if the list contains far more objects than
+// are wanted, together reads the remaining objects one by one.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -121,8 +122,8 @@ const (
 	farMore = 20
 )
 
-// list visits the wanted objects and removes them from the map left. It returns false if the
-// remaining objects should be read one by one.
+// list visits the wanted objects and removes them from the map (left). If there is no error, whole
+// is false if the remaining objects should be read one by one.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -181,8 +182,8 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 
 const selectPage = 500
 
-// Select lists objects page by page and calls visit for each, which may keep the object. fields is
-// a field selector in kubectl's notation. If a page becomes too old to continue, Select may visit
+// Select lists objects page by page and calls visit for each. visit may keep the object. fields is
+// a field selector in kubectl's notation. If the list expires between two pages, Select may visit
 // objects twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
@@ -230,8 +231,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each visits all selected objects, page by page. If a page becomes too old to continue, the list
-// starts over; if begin is nil, objects may then be visited twice.
+// each visits all selected objects, page by page. If the list expires between two pages, it may
+// have to start over. If begin is nil, objects may then be visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{
@@ -271,8 +272,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. The server sends only metadata, and so no values of a
-// Secret.
+// Exists reports whether an object exists. It requests only metadata, so the server does not send
+// the values of a Secret.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -298,7 +299,7 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the metadata of the selected objects. If a page becomes too old to continue,
+// Metadata lists the metadata of the selected objects. If the list expires between two pages,
 // Metadata may visit objects twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{

@@ -35,7 +35,7 @@ func (e *SilentWebhookError) Error() string {
 	if e.Objects > 1 {
 		what = fmt.Sprintf("%d objects", e.Objects)
 	}
-	text := fmt.Sprintf("webhook %s (%s) refuses %s", e.Webhook, e.Backend, what)
+	text := fmt.Sprintf("webhook %s (%s) blocks %s", e.Webhook, e.Backend, what)
 	if !e.Absent {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
@@ -44,7 +44,7 @@ func (e *SilentWebhookError) Error() string {
 
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns a copy of the error about the given number of objects.
+// Of returns a copy of the error that applies to the given number of objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -159,8 +159,8 @@ func (h admissionHook) matches(kind object.Kind) bool {
 	})
 }
 
-// Permitted reports whether we may use the verb on the object. A request may be Forbidden even if
-// we have permission: because of a quota, an admission plugin, or a terminating namespace.
+// Permitted reports whether we may use the verb on the object. Even if we have permission, a
+// request may be Forbidden because of a quota, an admission plugin, or a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)

@@ -115,11 +115,11 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is like SetManagedFields, but with a manager's name or as a dry run. The manager
-// would become an owner of everything that the server changes in this write. To avoid that,
-// PutManagedFields writes at a version of the kind at which the server changes nothing else, if
-// there is one. The response has the requested version. The error is a *[TooLargeError] if the
-// object would become too large.
+// PutManagedFields is like SetManagedFields, but it can set a manager's name or be a dry run. The
+// manager would become an owner of everything else that the server changes in this write. To avoid
+// that, PutManagedFields writes at a version of the kind at which the server changes nothing else,
+// if there is one. The returned object has the requested version. The error is a *[TooLargeError]
+// if the object would become too large.
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -163,11 +163,12 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns a version of the kind at which the write changes no other fields, so that we
-// do not become an owner of them. It prefers the requested version. A version may have a default
-// that the stored version lacks. Each write at that version sets the default anew, while a write at
-// the stored version changes nothing. The server does not say which version is the stored one, so
-// uncredited finds it with dry runs.
+// uncredited returns a version of the kind at which the write changes no other fields. At any other
+// version, we would become an owner of those fields. It prefers the requested version, and also
+// returns that version if it finds none. A version may have a default that the stored version
+// lacks. Each write at that version sets the default again, while a write at the stored version
+// changes nothing. The server does not say which version is the stored one, so uncredited finds it
+// with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // The core group has only one version.
 		return kind, nil
@@ -268,7 +269,7 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 }
 
 // putBack restores managed fields after all of them were lost. If another client has applied the
-// object meanwhile, that client is an owner again, and putBack restores nothing. An update by
+// object meanwhile, the object has an owner again, and putBack restores nothing. An update by
 // another client does not matter, because it sets no managed fields.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}

@@ -19,7 +19,8 @@ const (
 	plugin   = "k8sconnect"
 )
 
-// Kubectl returns kubectl, the words of the verb, and the placeholder for the flags.
+// Kubectl returns a command that consists of kubectl, the words of the verb, and the placeholder
+// for the flags.
 func Kubectl(verb ...string) string {
 	begun := "kubectl " + strings.Join(verb, " ")
 	if verb[0] == plugin {

@@ -69,8 +69,8 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 func (c *Condition) Spec() Spec { return c.spec }
 
 // EvaluateAt evaluates the condition on one version of an object; nil means that it does not exist.
-// now is the current time. Some faults, such as a Pod that cannot be scheduled, fail an object only
-// if they have lasted for a while by then. If now is zero, these faults never fail it.
+// now is the current time. Some faults, such as a Pod that cannot be scheduled, count as a failure
+// only if they have lasted for a while by then. If now is zero, they never count as a failure.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -255,8 +255,8 @@ func (s *conditionType) absence(status map[string]any) string {
 // CompileError says that a condition does not compile.
 type CompileError struct {
 	Spec Spec
-	// Line and Column are the position in Spec.Text, from 1. They are zero if the whole condition
-	// is wrong.
+	// Line and Column are the position in Spec.Text, starting at 1. They are zero if the whole
+	// condition is wrong.
 	Line, Column int
 	// Message is one line without the position.
 	Message string

@@ -92,7 +92,7 @@ func named() [][]string {
 // copy shares contents with obj. If a condition reads the whole object, Trim returns obj.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
-		return nil // An empty object would exist.
+		return nil // An empty map would count as an existing object.
 	}
 	total := cel.Reads{Paths: named()}
 	for _, c := range conds {

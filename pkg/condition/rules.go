@@ -57,7 +57,8 @@ func (r Rule) Names(word string) bool {
 // Shipped reports whether the rule is from the built-in table.
 func (r Rule) Shipped() bool { return r.From == fromTable }
 
-// Exists reports whether a built-in rule only requires that the object exists without a fault.
+// Exists reports whether a rule is from the built-in table and requires only that the object exists
+// and has no fault.
 func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
 // Error is an error in a formula.

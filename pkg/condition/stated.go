@@ -131,8 +131,8 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 	return sentence
 }
 
-// ParseRules is [Read] followed by compiling the formulas. The error joins all errors, each with
-// its file and line.
+// ParseRules calls [Read] and compiles the formulas. The error joins all errors, each with its file
+// and line.
 func ParseRules(source string, data []byte) (*Set, error) {
 	read, err := Read(source, data)
 	if err != nil {
@@ -154,7 +154,7 @@ type Verdict struct {
 	Failed bool
 	// Reason is one stable word: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
-	// Message is one sentence, which may quote the cluster.
+	// Message is one sentence, which may quote text from the cluster.
 	Message string
 	// Values are in the order of the condition. Values of Secrets are masked.
 	Values []readiness.Value

@@ -68,7 +68,8 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 }
 
 // goesAt reports whether to delete this version of the object, and binds the deletion to it. If
-// Stays returns a reason to keep the object, the target ends as kept.
+// Stays returns a reason to keep the object, goesAt reports the target as Kept. If Stays is nil,
+// the deletion is not bound to the version.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -129,7 +130,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case t.done: // The watch came first.
+	case t.done: // The watch has already reported the result.
 	case live == nil, e.DryRun == object.DryRunServer:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	case e.Wait:

@@ -201,8 +201,10 @@ func (e *Engine) isDark(views []*view) bool {
 
 // Outcome counts the objects that were not deleted.
 type Outcome struct {
-	// Remaining objects still existed when their time ran out. Refused objects were refused by the
-	// server. Unknown objects may or may not have been deleted.
+	// Remaining counts the objects that still existed when the engine stopped waiting, or when the
+	// user declined. Refused counts the objects for which the server refused the request, that did
+	// not exist, or from which the finalizer must not be removed. Unknown counts the objects that
+	// may or may not have been deleted, and the lists that could not be read.
 	Remaining, Refused, Unknown int
 }
 

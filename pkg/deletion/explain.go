@@ -53,8 +53,8 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		over, next := x.endsFor(e.EndsFor, t.moved, x.last)
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
-				"gave up waiting: %s has lasted for %s, and does not go away on its own", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
-		} else if !next.IsZero() { // Only an explanation after that decides.
+				"gave up waiting: %s has lasted for %s and will not go away on its own", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
+		} else if !next.IsZero() { // Only an explanation at that time or later can end the wait.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}
 	})
@@ -138,9 +138,9 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether the target needs no further explanation. The target's time runs out at the
-// time due. The latest explanation must not be older than the target's last progress, or it must
-// have been made at the time due or later.
+// over reports whether the target needs no further explanation. The parameter due is the end of the
+// target's time. The latest explanation is sufficient if it is not older than the target's last
+// progress (moved), or if it was made at due or later.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
@@ -207,7 +207,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 		c.due = time.Now().Add(c.pause)
 		defer e.wake()
 		if err != nil || t.done || ctx.Err() != nil {
-			return // Its conditions still show progress, though later and less.
+			return // Its conditions still show progress, but later and in less detail.
 		}
 		before, known := c.left, c.most > 0
 		c.left, c.most = n, max(n, c.most)

@@ -38,9 +38,9 @@ type Item struct {
 	Absent bool
 	// UID, if set, protects another object with the same name from deletion.
 	UID types.UID
-	// Stays returns why this version of the object is kept after all, or "". The deletion is bound
-	// to the version, and Stays is called again for a newer one. If Stays is nil, every version is
-	// deleted.
+	// Stays returns the reason to keep this version of the object after all, or "" to delete it.
+	// The deletion is bound to the version, and Stays is called again for a newer one. If Stays is
+	// nil, every version is deleted.
 	Stays func(live *unstructured.Unstructured) string
 }
 
@@ -156,7 +156,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Unlock()
 	for _, t := range gone {
 		live, err := e.Server.Get(ctx, *t.kind, t.Ref)
-		if err != nil || !isRemnant(live) { // Nearly always, it is not found.
+		if err != nil || !isRemnant(live) { // Usually, the role does not exist.
 			continue
 		}
 		how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}

@@ -116,8 +116,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports the targets without a result after an interrupt. It returns true if all objects of
-// the phase are gone.
+// close reports the targets without a result after an interrupt. It returns true if no target
+// blocks the later phases.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,10 +133,10 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether later phases must wait for a target. They need not wait for a target
-// that was never seen, because otherwise one unknown object would block the whole deletion. Nor do
-// they wait for an object that is kept on purpose, because the caller has considered its
-// dependents.
+// inTheWay reports whether later phases must wait for a target. They do not wait for a target that
+// was never seen, unless the server accepted its deletion, because otherwise one unknown object
+// would block the whole deletion. They do not wait for an object that is kept on purpose either,
+// because the caller has considered its dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:

@@ -62,8 +62,9 @@ func (e *Engine) classify(t *target) {
 	}
 }
 
-// mayAskUnseen reports whether to delete a target that we may not read. The user named it, and may
-// have permission to delete it. Without reading it, no precondition can be checked.
+// mayAskUnseen reports whether to delete a target that we have no permission to read. The user
+// named it, and may have permission to delete it. The result is false if the deletion depends on
+// the content of the object, which we cannot check. It is also false for a client-side dry run.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
@@ -129,7 +130,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case e.Explainer == nil, t.explanation.over(t.moved, due):
 			e.finish(t, event.Deleted{Action: event.Remains, Overdue: true})
 			continue
-		default: // Its latest state is explained before it is given up.
+		default: // Explain its latest state before giving up on it.
 			e.explain(ctx, t)
 		}
 		if left := e.tellNews(t, now); left > 0 {
@@ -182,7 +183,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek is for a target that its selector no longer matches. If the object still exists, seek
+// seek handles a target that its selector no longer matches. If the object still exists, seek
 // watches it by name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {

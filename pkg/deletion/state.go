@@ -28,7 +28,8 @@ type target struct {
 	found bool
 	// accepted is set if the server accepted the deletion of a target that was never seen.
 	accepted bool
-	// unseen is set for a target that we may not read, so its deletion is requested by name.
+	// unseen is set for a target that we have no permission to read, so its deletion is requested
+	// by name.
 	unseen     bool
 	uid        types.UID
 	aggregated bool
@@ -157,8 +158,8 @@ func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits only for the garbage collector. Other changes, such as
-// to a workload's conditions, are then not progress.
+// cascading reports whether the object is waiting only for the garbage collector. Other changes,
+// such as changes to a workload's conditions, are then not progress.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }

@@ -184,7 +184,7 @@ func (v *view) sees() {
 	v.blind = false
 	for _, t := range v.order {
 		if t.passage != nil {
-			t.moved = time.Now() // It may have moved meanwhile.
+			t.moved = time.Now() // It may have made progress meanwhile.
 		}
 	}
 }
@@ -224,12 +224,12 @@ func (v *view) kindIsGone() {
 	}
 }
 
-// acceptedUnseen is the reason for an object that may still wait for a finalizer.
+// acceptedUnseen is the reason for an object that may still be waiting for a finalizer.
 const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so whether it is gone is unknown"
 
-// askUnseen deletes a target that we may not read. Without a known UID, it deletes whichever object
-// has the name. The answer contains the UID. A dry run of another deletion, bound to this UID,
-// shows whether that object still exists.
+// askUnseen deletes a target that we have no permission to read. If its UID is unknown, askUnseen
+// deletes whichever object has the name. The answer contains the UID. A dry run of another
+// deletion, bound to this UID, shows whether that object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)

@@ -155,7 +155,7 @@ func nodeLabels() [6]nodeLabel {
 }
 
 type rule struct {
-	// path is relative to the base of its ruleSet; [] stands for each item of a list.
+	// path is relative to the base of its ruleSet; [] represents each item of a list.
 	path string
 	// key is a key of the map at path; a trailing * matches any suffix.
 	key string
@@ -164,8 +164,8 @@ type rule struct {
 	// labels means that the field may refer to deprecated node labels, which have their own
 	// releases and replacements.
 	labels bool
-	// unless lists paths of the replacement. If one of them is set, the field is not reported,
-	// since the API server may have set the field.
+	// unless contains paths of the replacement. If one of these paths is set, the deprecated field
+	// is not reported, since the API server may have set it.
 	unless      []string
 	since, gone Release
 	use         string

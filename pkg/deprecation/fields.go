@@ -37,7 +37,7 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldNotice {
 	found := Fields(updated, server)
 	if len(found) == 0 {
-		return nil // The case of most objects.
+		return nil // Most objects set no deprecated fields.
 	}
 	had := map[string]bool{}
 	for _, n := range Fields(old, server) {

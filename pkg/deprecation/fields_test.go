@@ -63,13 +63,13 @@ func TestFields(t *testing.T) {
 				`.spec.volumeClaimTemplates[0].metadata.annotations["volume.beta.kubernetes.io/storage-class"] is deprecated since 1.8; use .spec.storageClassName`,
 			},
 		},
-		"fields without function": {
+		"fields that are non-functional": {
 			`{apiVersion: v1, kind: Pod, metadata: {annotations: {container.seccomp.security.alpha.kubernetes.io/app: unconfined, seccomp.security.alpha.kubernetes.io/pod: runtime/default}},
 			  spec: {volumes: [{name: b, cephfs: {monitors: [m]}}]}}`, "1.36",
 			[]string{
-				`.spec.volumes[name="b"].cephfs is deprecated since 1.28, without function since 1.31; use a CSI driver`,
-				`.metadata.annotations["seccomp.security.alpha.kubernetes.io/pod"] is deprecated since 1.19, without function since 1.27; use .spec.securityContext.seccompProfile`,
-				`.metadata.annotations["container.seccomp.security.alpha.kubernetes.io/app"] is deprecated since 1.19, without function since 1.27; use the container's securityContext.seccompProfile`,
+				`.spec.volumes[name="b"].cephfs is deprecated since 1.28, non-functional since 1.31; use a CSI driver`,
+				`.metadata.annotations["seccomp.security.alpha.kubernetes.io/pod"] is deprecated since 1.19, non-functional since 1.27; use .spec.securityContext.seccompProfile`,
+				`.metadata.annotations["container.seccomp.security.alpha.kubernetes.io/app"] is deprecated since 1.19, non-functional since 1.27; use the container's securityContext.seccompProfile`,
 			},
 		},
 		"annotations beside the field that replaced them": {
@@ -89,7 +89,7 @@ func TestFields(t *testing.T) {
 			  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: failure-domain.beta.kubernetes.io/region}]}]}}}}`, "1.36",
 			[]string{
 				".spec.persistentVolumeReclaimPolicy: Recycle is deprecated; use dynamic provisioning",
-				".spec.rbd is deprecated since 1.28, without function since 1.31; use a CSI driver",
+				".spec.rbd is deprecated since 1.28, non-functional since 1.31; use a CSI driver",
 				".spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: failure-domain.beta.kubernetes.io/region is deprecated since 1.17; use topology.kubernetes.io/region",
 			},
 		},

@@ -2,7 +2,7 @@ package deprecation
 
 import (
 	"cmp"
-	_ "embed" // The table is text, so that a change of it can be reviewed.
+	_ "embed" // The table is text, so that changes to it can be reviewed.
 	"fmt"
 	"strconv"
 	"strings"
@@ -67,7 +67,7 @@ func rowsOf(kind schema.GroupKind) []row {
 	return rows
 }
 
-// none stands for an empty cell of the table, and for the core group.
+// none represents an empty cell of the table, and the core group.
 const none = "-"
 
 // parseRow parses the cells after group and kind. It ignores errors, because a test parses the
@@ -182,11 +182,11 @@ func Versions(kind schema.GroupKind) []schema.GroupVersionKind {
 	return all
 }
 
-// CheckUpgrade returns the notice for a built-in kind at a version; ok is false if the target
-// release, to, has not deprecated the version, or is unknown. Gone in the notice refers to server,
-// today's release. goes is set if the target release no longer serves the version. The recommended
-// version is one that both releases serve, if there is one. If server is unknown, the notice is
-// that of the target release.
+// CheckUpgrade returns the notice for a built-in kind at a version. ok is false if the target
+// release (to) is unknown or has not deprecated the version. Gone in the notice is about the
+// current release (server). goes is set if the target release no longer serves the version. The
+// recommended version is one that both releases serve, if there is one. If server is unknown, the
+// notice is that of the target release.
 func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, goes, ok bool) {
 	if n, ok = Check(gvk, to); !ok || server.IsZero() {
 		return n, n.Gone, ok
@@ -209,7 +209,7 @@ func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 func (n FieldNotice) Steps() []any { return n.steps }
 
 // Stored returns the CRD's deprecated or unserved versions at which objects may be stored. now is
-// the current storage version. The API server refuses to let a CRD omit a version that is listed in
+// the current storage version. The API server does not let a CRD omit a version that is listed in
 // its status.storedVersions.
 func (d Definition) Stored() (old []string, now string) {
 	for _, v := range d.Versions {

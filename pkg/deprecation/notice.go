@@ -127,8 +127,8 @@ type FieldNotice struct {
 	// Path is in the notation of field ownership. List items without a name are numbered. The path
 	// contains no values.
 	Path string
-	// Value is the deprecated value, if the field itself is not deprecated. It is a term of
-	// Kubernetes, such as the name of a label, and never a user's value.
+	// Value is the deprecated value, if the field itself is not deprecated. It is a Kubernetes
+	// term, such as the name of a label, and never a user's value.
 	Value string
 	// Since is the release that deprecated the field, and Gone the release from which it has no
 	// effect; zero if unknown or in the future.
@@ -137,8 +137,8 @@ type FieldNotice struct {
 	// ServerWarns reports whether the API server warns too, with the path and without the object's
 	// name.
 	ServerWarns bool
-	// spot consists of Path without its item numbers and of Value. With the item numbers, a field
-	// would look new if its list item moved.
+	// spot consists of Value and of Path without its item numbers. If it included them, a field
+	// would look new after its list item moved.
 	spot  string
 	steps []any
 }
@@ -158,7 +158,7 @@ func (n FieldNotice) String() string {
 		b.WriteString(" since " + n.Since.String())
 	}
 	if !n.Gone.IsZero() {
-		b.WriteString(", without function since " + n.Gone.String())
+		b.WriteString(", non-functional since " + n.Gone.String())
 	}
 	if n.Use != "" {
 		b.WriteString("; use " + n.Use)
@@ -166,8 +166,8 @@ func (n FieldNotice) String() string {
 	return line(text.TruncateMiddle(n.Path, MaxText-b.Len()-len(text.Ellipsis)+1) + b.String())
 }
 
-// MaxText bounds a text of this package, in bytes. The API server truncates warnings to 256 bytes
-// if there are many, and the object's name comes first.
+// MaxText is the maximum length of a text of this package, in bytes. The API server truncates
+// warnings to 256 bytes if there are many, and the object's name comes first.
 const MaxText = 200
 
 func line(s string) string {

@@ -29,12 +29,12 @@ type Server interface {
 	predict.Server
 	predict.Permissions
 	object.LiveReader
-	// Kind returns the kind, or an error that says why the cluster does not serve it.
+	// Kind returns the kind, or an error that explains why the cluster does not serve it.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// ErrDiffers says that an apply would change something.
+// ErrDiffers means that an apply would change something.
 var ErrDiffers = errors.New("something would change")
 
 // UnknownError counts the objects whose outcome is unknown. An event has reported the reason for
@@ -51,7 +51,7 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is apply's check of each existing object; an error becomes a warning. It may be nil.
+	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Seen is called with each compared object. before is nil for a new object; after is the
 	// predicted object. Calls may be concurrent. Seen may be nil.
@@ -240,7 +240,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
 			// The object may already exist at another version.
-			err = fmt.Errorf("%s is served only once %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
+			err = fmt.Errorf("%s is served only after %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}
 	if err == nil {

@@ -24,11 +24,11 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members left the set and were deleted.
+	// Pruned means that the member left the set and was deleted.
 	Pruned Action = "pruned"
-	// Recreated objects were deleted and then created from the manifest.
+	// Recreated means that the object was deleted and then created from the manifest.
 	Recreated Action = "recreated"
-	// Shared objects keep their values, but we became a co-owner of fields that others own.
+	// Shared means that no value changed, but we became a co-owner of fields that others own.
 	Shared Action = "shared"
 )
 
@@ -47,7 +47,7 @@ const (
 
 // Applied converts an action of diff to the corresponding action of apply.
 func (a Action) Applied() Action {
-	switch a { //nolint:exhaustive // all others are equal
+	switch a { //nolint:exhaustive // all other actions stay the same
 	case Create:
 		return Created
 	case Update:
@@ -74,11 +74,11 @@ func (a Action) Compared() Action {
 	return a
 }
 
-// Preparing says what the run does before it has a plan, such as discovering kinds.
+// Preparing describes the work of a run that does not yet have a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
-	// Since is when this step began; zero means now. Within is how long it may take; 0 means that
-	// this is unknown.
+	// Since is the time at which this step began; zero means now. Within is the maximum duration of
+	// the step; 0 means that it is unknown.
 	Since  time.Time
 	Within time.Duration
 	Found  []string
@@ -115,36 +115,39 @@ type Applied struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Err is set if the action is Failed or Skipped. With InConflict, it may say why taking all the
-	// paths would fail.
+	// Err is set if the action is Failed or Skipped. With InConflict, it is the error with which
+	// the server would refuse the object even if all the conflicts were taken; nil if there is no
+	// such error.
 	Err error
-	// Reason says what was not checked, such as an object in a namespace that the same dry run
-	// would create. With Recreated, it names the immutable fields.
+	// Reason explains why the server did not check the object, for example because the same dry run
+	// would create its namespace. With Recreated, Reason names the immutable fields.
 	Reason string
-	// Unleavable lists the conflicts that cannot be yielded. Adopting the manager AdoptFrom would
-	// settle all conflicts.
+	// Unleavable lists the paths of the conflicts that cannot be yielded. AdoptFrom is the manager
+	// whose adoption would settle all conflicts; empty if there is none.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released paths left the manifest but stay in the object, because others own them or because
-	// they are yielded. Removed paths left both the manifest and the object.
+	// Released lists the paths that left the manifest but stay in the object, because others own
+	// them or because they are yielded. Removed lists the paths that left both the manifest and the
+	// object.
 	Released, Removed []managedfields.Change
-	// Taken paths had other owners and now have the manifest's value. The user chose to take them,
-	// or to adopt their managers.
+	// Taken lists the paths that had other owners and now have the manifest's value. The user chose
+	// to take these paths, or to adopt their managers.
 	Taken []managedfields.Change
-	// Yielded paths stay with their owners. Left lists the values that differ from the manifest
-	// because something in the cluster sets them.
+	// Yielded lists the paths that stay with their owners. Left lists the values that differ from
+	// the manifest because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	// Adopted lists the managers whose fields became ours in this run. OnlyOwners means that
 	// nothing else changed.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object on the server, or as it would be there, without managed fields and
-	// Secret values. It is nil if it was not requested or not applied.
+	// Object is the object on the server or, in a dry run, the object that the server would store.
+	// It contains no managed fields and no Secret values. It is nil if it was not requested or not
+	// applied.
 	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
-	// Departed means that the member left the set. Causes says why it still exists.
+	// Departed means that the member left the set. Causes lists the reasons why it still exists.
 	Departed bool
 	Causes   []Cause
 	// Joined is set if an existing object became a member in this run.
@@ -164,11 +167,12 @@ type Compared struct {
 	Source   object.Source
 	Action   Action
 	Departed bool
-	// Reason says why the action is Unknown or Recreate, or what was not checked.
+	// Reason explains why the action is Unknown or Recreate, or why the server did not check the
+	// object.
 	Reason string
 	Err    error
-	// Yielded paths stay with their owners. Left lists the values that differ from the manifest
-	// because something in the cluster sets them.
+	// Yielded lists the paths that stay with their owners. Left lists the values that differ from
+	// the manifest because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	Changes []managedfields.Change
@@ -213,7 +217,7 @@ type Remarked struct {
 	// Code is a stable identifier, such as SecretMissing.
 	Code string `json:"code"`
 	Path string `json:"path,omitempty"`
-	// Text is one sentence. Hint says what to do.
+	// Text is one sentence. Hint is the recommended action.
 	Text string `json:"message"`
 	Hint string `json:"hint,omitempty"`
 }
@@ -262,7 +266,8 @@ type Retrying struct {
 	Of       time.Duration
 }
 
-// Reachable means that the API server is answering again, after a Retrying about the whole server.
+// Reachable means that the API server is answering again, after a [Retrying] event about the whole
+// server.
 type Reachable struct{}
 
 // Waiting means that the run is blocked, for example until a CRD is served.
@@ -270,7 +275,7 @@ type Waiting struct {
 	Ref  object.Ref
 	For  string
 	Kind string
-	// Since is when the wait began; zero means now.
+	// Since is the time at which the wait began; zero means now.
 	Since  time.Time
 	Within time.Duration
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Fights lists the objects that are written back and forth. It is the result of the verb fights.
+// Fights lists the objects whose writes go around in circles. It is the result of the verb fights.
 type Fights struct {
 	Found     []Fight
 	Objects   int
@@ -41,8 +41,8 @@ const (
 	NotStored FightClass = "not-stored"
 )
 
-// Fight describes one object that is written back and forth. If Class is [NotStored], it describes
-// a kind, or the only object of a kind.
+// Fight describes one object whose writes go around in circles. If Class is [NotStored], it
+// describes a kind, or the only object of a kind.
 type Fight struct {
 	Ref    object.Ref
 	UID    types.UID
@@ -67,13 +67,13 @@ func (f Fight) Applied() bool {
 	return false
 }
 
-// FoughtPath is a path that is written back and forth.
+// FoughtPath is a path whose value or owner changes back and forth.
 type FoughtPath struct {
 	Path fieldpath.Path
 	// Values holds the last value of each of the Writers, or the last two of a single writer. A nil
 	// element means an absent value; Values is nil if unknown.
 	Values []*any
-	// Writers set or removed the path. An unknown one is nil.
+	// Writers lists the owners that set or removed the path. An unknown writer is nil.
 	Writers  []*managedfields.Owner
 	Recorded *Transition
 }

@@ -17,7 +17,7 @@ type Owned struct {
 	Path           fieldpath.Path
 	Fields, Absent []managedfields.Node
 	// Holdings counts each owner's fields in the whole object, with the largest count first. The
-	// zero Owner stands for fields without an owner.
+	// zero Owner represents fields without an owner.
 	Holdings     []Holding
 	StatusHidden bool
 	Unmanaged    bool
@@ -42,12 +42,13 @@ type History struct {
 	Coverage    Coverage
 }
 
-// Coverage says when the webhook watched. Its times are in UTC.
+// Coverage describes the periods in which the webhook watched. Its times are in UTC.
 type Coverage struct {
-	// Since is when the watch of this kind and namespace began. If it is zero, Unknown says why.
+	// Since is the time at which the watch of this kind and namespace began. If it is zero, Unknown
+	// explains why.
 	Since time.Time `json:"since,omitzero"`
-	// Until is when the webhook last saved its progress, which it does every minute; zero means
-	// never.
+	// Until is the time at which the webhook last saved its progress, which it does every minute;
+	// zero means never.
 	Until time.Time `json:"until,omitzero"`
 	Gaps  []Gap     `json:"gaps,omitempty"`
 	// Behind is nil if the webhook had recorded all changes at Until.
@@ -57,14 +58,14 @@ type Coverage struct {
 	Stale bool `json:"-"`
 }
 
-// Behind counts changes in the whole cluster that the webhook has seen but not recorded. It saw the
-// oldest at Since.
+// Behind counts changes in the whole cluster that the webhook has seen but not recorded. Since is
+// the time at which the webhook saw the oldest one.
 type Behind struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`
 }
 
-// From returns the part of the coverage since a time.
+// From returns the part of the coverage that is not before the given time.
 func (c Coverage) From(since time.Time) Coverage {
 	if !since.After(c.Since) {
 		return c
@@ -94,7 +95,8 @@ type Transition struct {
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
 	Cut  bool                  `json:"cut,omitempty"`
-	// Forced refers to the last change. Gap means that a change fell into a gap in the watch.
+	// Forced means that the last change was forced. Gap means that a change fell into a gap in the
+	// watch.
 	Forced bool   `json:"forced,omitempty"`
 	Gap    bool   `json:"gap,omitempty"`
 	User   string `json:"user,omitempty"`
@@ -156,7 +158,7 @@ type Fields struct {
 	All, Shared int
 }
 
-// Sole returns how many fields have no other owner.
+// Sole returns the number of fields that have no other owner.
 func (f Fields) Sole() int { return f.All - f.Shared }
 
 // Plus returns the sum of two counts.

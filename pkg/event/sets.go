@@ -23,10 +23,10 @@ type Set struct {
 	Runs    []SetRun
 }
 
-// SetBegun says that a set was created. Parent is the object that stores it.
+// SetBegun means that a set was created. Parent is the object that stores it.
 type SetBegun struct{ Parent object.Ref }
 
-// NoSets says that no set was found.
+// NoSets means that no set was found.
 type NoSets struct {
 	Namespace string
 }
@@ -38,7 +38,7 @@ type SetRun struct {
 	// Result is applied, failed, rolledBack, running, or unfinished, which means that the run was
 	// killed.
 	Result string `json:"result"`
-	// Started and Ended are by the clock of the run's machine; zero if unknown.
+	// Started and Ended are times by the clock of the run's machine; zero if unknown.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Line    string    `json:"-"`
@@ -47,8 +47,8 @@ type SetRun struct {
 // Member is a member of a set.
 type Member struct {
 	Ref object.Ref
-	// Ready is valid if Judged is set. Reason says why the member is not ready, or why that is
-	// unknown.
+	// Ready is valid if Judged is set. Reason explains why the member is not ready, or why its
+	// readiness is unknown.
 	Ready, Judged bool
 	Reason        string
 }
@@ -56,8 +56,8 @@ type Member struct {
 // Lock is the holder of a set's lock.
 type Lock struct {
 	Holder string `json:"holder"`
-	// Since is when the lock was acquired, and Renewed when it was last renewed, both by the
-	// holder's clock; zero if unknown.
+	// Since is the time at which the lock was acquired, and Renewed is the time at which it was
+	// last renewed. Both are by the holder's clock, and zero if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Renewed time.Time `json:"renewed,omitzero"`
 }
@@ -70,9 +70,9 @@ func (NoSets) event() {}
 // Restored and Kept are the actions of a rollback. A rollback also uses Failed, and Gone for
 // objects that the run had created.
 const (
-	// Restored objects have their former values and owners again.
+	// Restored means that the object has its former values and owners again.
 	Restored Action = "restored"
-	// Kept objects were not changed; Reason says why. Prune uses this action too.
+	// Kept means that the object was not changed; Reason explains why. Prune uses this action too.
 	Kept Action = "kept"
 )
 
@@ -94,8 +94,8 @@ type RolledBack struct {
 	Err        error
 }
 
-// Unreturned lists paths of Manager that now have no owner, because Manager has applied at another
-// API version.
+// Unreturned lists a manager's paths that now have no owner, because the manager has since applied
+// using another API version.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

@@ -12,17 +12,17 @@ import (
 // for selected objects that were deleted before they met their conditions.
 const (
 	Met Action = "met"
-	// TimedOut objects did not meet their conditions before the timeout.
+	// TimedOut means that the object did not meet its conditions before the timeout.
 	TimedOut Action = "timeout"
-	// Unmet objects had not met their conditions when the wait ended for a reason other than a
-	// timeout.
+	// Unmet means that the object had not met its conditions when the wait ended for a reason other
+	// than a timeout.
 	Unmet Action = "unmet"
-	// Unselected objects were deleted or relabeled. A watch with a label selector cannot tell the
-	// two apart.
+	// Unselected means that the object was deleted or relabeled. A watch with a label selector
+	// cannot tell the two apart.
 	Unselected Action = "unselected"
 )
 
-// Awaited adds an object that a selector matched only after Planned.
+// Awaited adds an object that a selector matched only after the [Planned] event.
 type Awaited struct {
 	Ref object.Ref
 }
@@ -34,8 +34,8 @@ type Judged struct {
 	Note       string
 }
 
-// Stalled says why an awaited object makes no progress. It is emitted again when the causes change.
-// The wait continues.
+// Stalled explains why an awaited object makes no progress. It is emitted again when the causes
+// change. The wait continues.
 type Stalled struct {
 	Ref    object.Ref
 	Since  time.Time
@@ -159,8 +159,8 @@ type Deleted struct {
 	// Since is the deletion timestamp, by the server's clock, if Action is Remains; zero for other
 	// actions, or if unknown.
 	Since time.Time
-	// Reason is a remark. For example, it says that another object now has the name, or why the
-	// object was Kept.
+	// Reason is a remark. For example, it mentions that another object now has the name, or
+	// explains why the object was kept.
 	Reason  string
 	Err     error
 	Overdue bool
@@ -175,7 +175,7 @@ type Going struct {
 	Done, Total int
 }
 
-// Stuck says why a deletion makes no progress. It is emitted again when the causes change. The
+// Stuck explains why a deletion makes no progress. It is emitted again when the causes change. The
 // stuck command also emits one for each object.
 type Stuck struct {
 	Ref    object.Ref

@@ -63,7 +63,7 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	return Element{Key: &key}, len(key) == len(x.names), len(x.names) > 0
 }
 
-// Match says how well a list item matches an element.
+// Match describes how well a list item matches an element.
 type Match int
 
 const (
@@ -157,7 +157,7 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 	})
 }
 
-// Unproven returns the key fields of pe that the item does not set but that the set below contains.
+// Unproven returns the key fields of pe that the item does not set but the given set contains.
 // Their owner set these fields explicitly, so their values may differ from the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)

@@ -349,7 +349,7 @@ func (p Path) skips(c Path) int {
 		}
 		at++
 	}
-	if at < len(c) { // A path below p was not meant.
+	if at < len(c) { // The user did not mean a path below p.
 		return -1
 	}
 	return len(c) - len(p)

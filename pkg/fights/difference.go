@@ -13,11 +13,11 @@ import (
 
 type difference struct {
 	before, after []managedfields.Entry
-	// The fields gained and lost list the paths that each owner gained or lost. Both omit paths in
-	// the status.
+	// Each entry lists the paths that its owner gained (gained) or lost (lost), except paths in the
+	// status.
 	gained, lost []managedfields.Entry
-	// The field touched lists the owners that gained a path, including a path in the status. The
-	// field timed lists the owners whose time changed.
+	// These are the owners that gained a path, even a path in the status (touched), and the owners
+	// whose time changed (timed).
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
 	status         bool

@@ -93,9 +93,9 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the paths whose values change back and forth, except those in the parameter
-// handed. It omits a path that is repeatedly set and removed: such a path changes owners, so the
-// parameter handed already contains it.
+// alternating returns the paths whose values change back and forth, except paths that are already
+// in the given list (handed). It also omits a path that is repeatedly set and removed: such a path
+// changes owners, so it is already in that list.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -303,8 +303,8 @@ func (t *Tally) Result() []event.Fight {
 
 // Unstored compares the number of writes that the API server counted with the number of stored
 // changes, by kind. The difference is the number of writes that change nothing. If there are more
-// than two a minute for each object, some object gets them repeatedly, which is a fight. If there
-// are fewer, a tool may just apply all of its objects again.
+// than two of these a minute for each object, some object gets them repeatedly, which is a fight.
+// If there are fewer, a tool might merely be applying all of its objects again.
 func (t *Tally) Unstored(kinds []object.Kind, objects, written map[schema.GroupResource]int, in time.Duration) (found, few []event.Fight) {
 	for _, kind := range kinds {
 		resource := kind.GVR().GroupResource()

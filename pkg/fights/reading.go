@@ -22,9 +22,9 @@ type Reading struct {
 	Versions []string
 }
 
-// Baselines returns the objects whose metadata from before the first observed change should be
-// read, up to the given number. It omits objects with many writes, because those writes reveal
-// enough.
+// Baselines returns objects whose metadata should also be read as it was before the first observed
+// change. It returns at most the given number. It omits objects with many writes, because those
+// writes reveal enough.
 func (t *Tally) Baselines(most int) []Reading {
 	const few = 8
 	var out []Reading
@@ -57,8 +57,8 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 const readWrites = 8
 
 // Unexplained returns the objects to read in full: those with several owners, and those with writes
-// that the metadata does not explain. It returns at most the given number of each group. The result
-// beyond is the number of objects of the second group that Unexplained omits.
+// that the metadata does not explain. It returns at most the given number of each group. The second
+// result (beyond) is the number of objects that it omits from the second group.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)

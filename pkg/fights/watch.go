@@ -40,7 +40,7 @@ type Change struct {
 
 // Tally collects changes. It is not safe for concurrent use.
 type Tally struct {
-	status          bool // changes of the status count
+	status          bool // include changes to the status
 	objects         map[types.UID]*watched
 	stored, created map[schema.GroupResource]int
 }
@@ -56,12 +56,11 @@ func New(status bool) *Tally {
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
-	// The field first is the state after the first observed change. The field now is the state
-	// after the last one.
+	// These are the object's states after the first observed change (first) and after the last one
+	// (now).
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
-	// The field writes is the number of all relevant writes; the field log contains only the latest
-	// ones.
+	// All relevant writes are counted in writes, but only the latest ones are kept in log.
 	writes int
 	log    []write
 }
@@ -73,7 +72,7 @@ type write struct {
 	steps           []step
 	// unseen means that the state before the write is unknown, as for the first observed change.
 	unseen bool
-	// read means that the field steps covers all values, not just labels and annotations.
+	// read means that the steps cover all values, not just labels and annotations.
 	read bool
 }
 

@@ -40,7 +40,8 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Its Stated is set from each target.
+	// Wish is the requested transfer. Each target's manifest (Target.Stated) is used as
+	// Wish.Stated.
 	Wish   transfer.Wish
 	DryRun object.DryRun
 	// Lenient ignores objects in which the giver owns no fields.
@@ -52,7 +53,7 @@ type Engine struct {
 // IncompleteError counts the objects whose transfer failed. The reason for each was emitted as an
 // event.
 type IncompleteError struct {
-	// Refused counts the objects that were not transferred, or only in part.
+	// Refused counts the objects whose fields were not transferred, or only in part.
 	Refused, Unknown int
 	// Strangers is the number of givers that own nothing and probably never did.
 	Strangers int
@@ -170,7 +171,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	}
 	done, err := transfer.Give(entries, w)
 	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
-		done.Entries = rest // omits strays of an earlier run
+		done.Entries = rest // omits our own fields, left over from an earlier run
 	}
 	return w, done, entries, err
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply. The conflicts after the transfer are the current
-// conflicts, but without the managers that gave the field away.
+// foresee predicts the receiver's next apply. It derives the conflicts after the transfer from the
+// current ones, by removing the managers that gave the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -100,7 +100,8 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 type Next struct {
 	// Targets are the listed objects that are also in the manifests.
 	Targets []Target
-	// Gone are the listed objects that are not in the manifests. The tool's next run deletes them.
+	// Gone lists the objects that were listed but are not in the manifests. The tool's next run
+	// deletes them.
 	Gone []object.Ref
 	// Beyond is the number of objects in the manifests that are not listed.
 	Beyond int
@@ -167,8 +168,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing. The result slips lists the givers that are
-// probably typos. The result done lists the givers that have already given everything away.
+// strangers returns the givers that own nothing: those that are probably typos (slips), and those
+// that have already given everything away (done).
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -214,8 +215,8 @@ func repeated(w transfer.Wish, giver string, owners []string, received bool) boo
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// The giver cannot be a typo of the receiver or of another giver, because the user named these
-	// as well.
+	// The giver's name cannot be a misspelling of the receiver's name or of another giver's name,
+	// because the user gave those names as well.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})

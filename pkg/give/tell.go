@@ -119,7 +119,7 @@ func remark(changed []string, stray *fieldpath.Set) string {
 	}
 	if ours != nil {
 		said = append(said, fmt.Sprintf("the API server set %s during this write and recorded %s as its owner, "+
-			"which is harmless: the next update takes it over", text.List(ours, some), managedfields.Giver))
+			"which is harmless: the next update takes over the ownership", text.List(ours, some), managedfields.Giver))
 	}
 	return strings.Join(said, "\n")
 }

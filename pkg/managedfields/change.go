@@ -34,7 +34,7 @@ func (c Conflict) IsStill(now Conflict) bool {
 		})
 }
 
-// ChangeKind says what happens to a path.
+// ChangeKind describes what happens to a path.
 type ChangeKind string
 
 // These are the kinds of changes.

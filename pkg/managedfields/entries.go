@@ -115,7 +115,7 @@ func Others(entries []Entry, manager string) []Entry {
 // [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	if p.Positional() {
-		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
+		return nil, fmt.Errorf("%s names a list item by its position, but managed fields name it by its key", p)
 	}
 	var owners []Owner
 	for _, e := range entries {
@@ -201,8 +201,8 @@ func Encode(entries []Entry) ([]any, error) {
 	return out, nil
 }
 
-// SameApplied reports whether a manager's apply owns the same paths, at the same version, in both
-// objects. It returns false if managed fields cannot be decoded.
+// SameApplied reports whether a manager's Apply entry for the main resource has the same paths and
+// the same version in both objects. It returns false if managed fields cannot be decoded.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -242,9 +242,9 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 }
 
 // A Secret's stringData is write-only. The server stores its values in data, but records an apply
-// under the name that was sent, so f:stringData.X stands for f:data.X. The server itself does not
-// take this into account (edge case 12): it lets another manager overwrite data.X without a
-// conflict, and it keeps data.X when the applier of stringData.X no longer sets it.
+// under the name that was sent, so f:stringData.X means f:data.X. The server itself does not take
+// this into account (edge case 12): it lets another manager overwrite data.X without a conflict,
+// and it keeps data.X when the applier of stringData.X no longer sets it.
 
 const writeOnly, storedAs = "stringData", "data"
 

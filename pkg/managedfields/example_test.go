@@ -49,7 +49,7 @@ func ExampleOwners() {
 	// Output:
 	// .spec.replicas [hpa (scale)] <nil>
 	// .spec.minReadySeconds [] <nil>
-	// .spec.template.spec.containers[0] [] .spec.template.spec.containers[0] names a list item by its position: owners know it by its key
+	// .spec.template.spec.containers[0] [] .spec.template.spec.containers[0] names a list item by its position, but managed fields name it by its key
 }
 
 // Which part of an object does a manager own?

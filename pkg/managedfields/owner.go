@@ -29,8 +29,8 @@ type Owner struct {
 	// APIVersion is the version of the owner's paths. Paths at different versions are not
 	// comparable.
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Time is when the owner last changed its fields. It is zero if the entry has no time, as for
-	// the horizontal pod autoscaler, which writes through /scale.
+	// Time is the time at which the owner last changed its fields. It is zero if the entry has no
+	// time, as for the horizontal pod autoscaler, which writes through /scale.
 	Time time.Time `json:"time,omitzero"`
 }
 
@@ -84,8 +84,9 @@ const Giver = "k8sconnect-give"
 // ClientSideApply is the field manager of kubectl's client-side apply.
 const ClientSideApply = "kubectl-client-side-apply"
 
-// IsPerson reports whether a manager is a person using kubectl, such as kubectl-edit, kubectl-set
-// or kubectl-patch. The fields of such a manager are hotfixes, which a tool should not adopt.
+// IsPerson reports whether a manager, such as kubectl-edit, kubectl-set or kubectl-patch,
+// represents a person using kubectl. The fields of such a manager are hotfixes, which a tool should
+// not adopt.
 func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }

@@ -105,7 +105,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"binary": {
 			text: configMap("a") + "data:\n  ok: fine\n  a.bin: !!binary /w==\n",
-			want: []string{`app.yaml:7: .data["a.bin"] is not text`, "  write base64, without the tag !!binary: in data of a Secret, or in binaryData of a ConfigMap"},
+			want: []string{`app.yaml:7: .data["a.bin"] is not text`, "  write it as base64 without the tag !!binary, in the data of a Secret or the binaryData of a ConfigMap"},
 		},
 		"not a number": {
 			text: configMap("a") + "spec:\n- x\n- ratio: .nan\n",

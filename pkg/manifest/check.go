@@ -115,18 +115,18 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // withoutServerFields removes fields that only a server sets. Such fields show that the object was
 // copied from a cluster. It returns a warning that names them, or "".
 //
-// In a server-side apply, the API server (1.36) refuses managedFields, even empty (KEP-555),
-// another uid or resourceVersion, deletionTimestamp and deletionGracePeriodSeconds. It ignores
-// creationTimestamp, generation and selfLink. It stores the last-applied annotation, which misleads
-// the next client-side apply and may reveal former values of a Secret.
+// In a server-side apply, the API server (1.36) refuses managedFields, even if it is empty
+// (KEP-555), a different uid or resourceVersion, deletionTimestamp and deletionGracePeriodSeconds.
+// It ignores creationTimestamp, generation and selfLink. It stores the last-applied annotation,
+// which misleads the next client-side apply and may reveal former values of a Secret.
 //
 // uid and resourceVersion could also be preconditions. But in a file that is applied again, a
 // precondition would hold at most once.
 //
-// The server ignores status if it is a subresource. Otherwise the applier owns it like any field.
-// The status of a copy is an old state, so it is removed. A status that is null, or empty in a
-// built-in kind, is removed without a warning, because Go programs write "status: {}" and
-// "creationTimestamp: null".
+// The server ignores status if it is a subresource. Otherwise the applier owns it like any other
+// field. The status of a copy is an old state, so it is removed. A status is removed without a
+// warning if it is null, or if it is empty in a built-in kind, because Go programs write "status:
+// {}" and "creationTimestamp: null".
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string

@@ -93,8 +93,8 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 	return set
 }
 
-// Hooks says how to treat Helm hooks: objects that Helm creates at certain events, usually to run
-// once.
+// Hooks determines how to treat Helm hooks: objects that Helm creates at certain events, usually to
+// run once.
 type Hooks string
 
 // HooksSkip, HooksApply and HooksError are the ways to treat Helm hooks.
@@ -147,5 +147,5 @@ func onlyHooks(hooks []Hook) error {
 	return fault
 }
 
-// ApplyHooksHint says how to apply the hooks that are [Hook.Applicable].
+// ApplyHooksHint explains how to apply the hooks that are [Hook.Applicable].
 const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"

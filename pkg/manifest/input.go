@@ -236,8 +236,8 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// Both fields describe the input. The field name is for the beginning of an error message; the
-	// field what is for the middle of a sentence.
+	// Both fields describe the input, either at the beginning of an error message (name) or in the
+	// middle of a sentence (what).
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)

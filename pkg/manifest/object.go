@@ -71,9 +71,9 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign says what a value is if it is not an object, and returns "" for an object. If only one of
-// apiVersion, kind and metadata is missing, the author probably forgot it, so the value counts as
-// an object. A kustomization without an apiVersion is recognized only by its file name.
+// foreign returns a description of a value that is not an object, or "" for an object. If only one
+// of apiVersion, kind and metadata is missing, the author probably forgot it, so the value counts
+// as an object. A kustomization without an apiVersion is recognized only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -123,8 +123,8 @@ const kustomizationFile = "a kustomization, which -k reads"
 // The items of a typed list inherit its group.
 type group struct{ apiVersion, kind string }
 
-// read reads an object or a list, including nested lists. The parameter path is the location of the
-// parameter fields in the document.
+// read reads an object or a list, including nested lists. The path is the location of the fields in
+// the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion

@@ -53,7 +53,7 @@ type Result struct {
 	// Objects are in the order of Filenames and, within a file, in the order of its text.
 	Objects []object.Manifest
 	Skipped []Skipped
-	// Invalid contains the faults of content that is not in Objects, each on one line.
+	// Invalid contains the faults in content that was left out of Objects, each on one line.
 	Invalid    []error
 	Unselected []object.Ref
 	Hooks      []Hook

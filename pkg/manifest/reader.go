@@ -92,9 +92,9 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 // Read reads everything that the options name.
 //
 // The error contains one line for each fault. Inputs that cannot be read come first, then faults in
-// the content. Many faults have a Hint() string. Even with an error, Objects contains the valid
-// objects, so that callers can find further faults. Input without objects is an error unless Empty
-// is set.
+// the content. Many faults have a method Hint() string. Even with an error, Objects contains the
+// valid objects, so that callers can find further faults. Input without objects is an error unless
+// Empty is set.
 //
 // If ctx ends, Read returns at once. A blocked read of standard input or a kustomization then
 // continues until the process ends. Read waits at most three minutes for a URL. It gives up on any

@@ -13,8 +13,8 @@ type Condition struct {
 	Severity                      string
 	ObservedGeneration            int64
 	Observes                      bool
-	// Changed is when Status last changed, and Updated is when the condition was last written. A
-	// zero time means unknown.
+	// Changed is the time when Status last changed, and Updated is the time when the condition was
+	// last written. A zero time means unknown.
 	Changed, Updated time.Time
 }
 

@@ -74,7 +74,7 @@ type Deletion struct {
 	DryRun      bool
 }
 
-// DryRun says how much of a run is simulated.
+// DryRun specifies how much of a run is simulated.
 type DryRun string
 
 // DryRunNone, DryRunServer and DryRunClient are the kinds of dry runs.

@@ -48,7 +48,7 @@ func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
 	switch {
 	case r.GVK.Group == "":
-	case kind == "": // A Ref without a kind stands for the whole group.
+	case kind == "": // A Ref without a kind represents the whole group.
 		kind = r.GVK.Group
 	default:
 		kind += "." + r.GVK.Group
@@ -56,7 +56,7 @@ func (r Ref) Resource() string {
 	return kind + "/" + r.Name
 }
 
-// MarshalJSON names the object as manifests and owner references do.
+// MarshalJSON uses the same field names as manifests and owner references.
 func (r Ref) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		APIVersion string `json:"apiVersion"`
@@ -86,7 +86,8 @@ func (r Ref) Compare(other Ref) int {
 type Source struct {
 	// File is a path, "-" for standard input, or a URL without secrets.
 	File string
-	// Line counts from 1; 0 means unknown, as in the output of a kustomization.
+	// Line is the line number, counted from 1; 0 means unknown, as in the output of a
+	// kustomization.
 	Line int
 }
 

@@ -14,7 +14,8 @@ type Getter interface {
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live calls visit for each object, one at a time. live is nil if there is no object.
+	// Live calls the function visit for each object, one at a time. Its argument live is nil if the
+	// object does not exist.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 

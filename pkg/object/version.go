@@ -103,7 +103,8 @@ func HintOf(err error) string {
 	return ""
 }
 
-// IsUnanswered reports whether a request got no answer, which says nothing about the object.
+// IsUnanswered reports whether an error means that a request got no answer. Such an error says
+// nothing about the object.
 func IsUnanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)

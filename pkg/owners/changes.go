@@ -28,7 +28,7 @@ type Query struct {
 	// selects cluster-scoped objects.
 	Places    []Place
 	Namespace string
-	// From is the start of the period; zero for all time.
+	// From is the start of the period; a zero time selects all time.
 	From time.Time
 	// Managers selects the changes in which one of these managers gained or lost a path; nil
 	// selects all.
@@ -44,7 +44,8 @@ type Place struct {
 }
 
 // Changes reads the changes that the webhook recorded. It returns an error along with the result if
-// a record cannot be decoded or if an empty result proves nothing.
+// a record cannot be decoded, or if the result is empty and this does not prove that nothing
+// changed.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
 	records := map[object.Ref]ownership.Record{}
@@ -130,8 +131,8 @@ func (q Query) names(t event.Transition) bool {
 // A history counts as complete if its watch began within atOnce of the webhook's start.
 const atOnce = time.Minute
 
-// cover returns an error if none of the places was being watched, because an empty result would
-// then mean nothing.
+// cover sets the coverage and its limits. It returns an error if no note can be read or if none of
+// the places is watched, because an empty result would then prove nothing.
 func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {
@@ -180,8 +181,8 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 
 const maxNamed = 5
 
-// limitsOf says which kinds are not watched, or have been watched only since a time later than the
-// given one.
+// limitsOf returns lines that list the kinds that are not watched, or that have been watched only
+// since a time later than the given one.
 func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
 	for _, o := range []struct {
 		why  ownership.Omission
@@ -190,7 +191,7 @@ func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]str
 		{ownership.OmissionNever, "the webhook never tracks "},
 		{ownership.OmissionKind, "excluded by the chart's values: "},
 		{ownership.OmissionNamespace, "in a namespace that the webhook excludes: "},
-		{ownership.OmissionRefused, "the webhook may not list and watch "},
+		{ownership.OmissionRefused, "the webhook is not allowed to list and watch "},
 		{ownership.OmissionUnseen, "not watched, or not watched yet: "},
 	} {
 		if kinds := omitted[o.why]; kinds != nil {

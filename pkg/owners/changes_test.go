@@ -41,7 +41,7 @@ func TestChanges(t *testing.T) {
 	deployments, services, nodes, jobs := kind("apps", "Deployment"), kind("", "Service"), kind("", "Node"), kind("batch", "Job")
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
 	const everywhere = "the webhook excludes the namespaces kube-system, loud, webhook-system"
-	excluded, refused, late := "excluded by the chart's values: Pod, Secret", "the webhook may not list and watch Bird.example.com", "only since 2026-01-03T00:00:00Z: Job.batch"
+	excluded, refused, late := "excluded by the chart's values: Pod, Secret", "the webhook is not allowed to list and watch Bird.example.com", "only since 2026-01-03T00:00:00Z: Job.batch"
 	for name, test := range map[string]struct {
 		reader fakeReader
 		query  owners.Query

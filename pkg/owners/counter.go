@@ -16,20 +16,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what a survey should report. The zero Question asks only for counts.
+// Question specifies what a survey reports. The zero Question asks only for counts.
 type Question struct {
 	// Managers lists the managers whose fields are counted; nil counts all.
 	Managers []string
 	// From lists the managers whose objects are listed.
 	From []string
-	// Expected lists patterns for [path.Match]; nil expects all managers. The status and this
-	// plugin's own records are always expected.
+	// Expected lists patterns for [path.Match]; nil means that all managers are expected. The
+	// status and this plugin's own records are always expected.
 	Expected []string
 	// Served reports whether the server serves a kind at a version; nil means that it serves all.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// Bookkeepers returns the field managers of this plugin's and its webhook's own records.
+// Bookkeepers returns the field managers that this plugin and its webhook use for their own
+// records.
 func Bookkeepers() []string {
 	return []string{
 		"k8sconnect-applyset", "k8sconnect-lock",

@@ -165,7 +165,7 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	return append(paths, fieldpath.StatedPaths(stated)...)
 }
 
-// UnknownError says why it is not known whether anything was taken.
+// UnknownError means that it is unknown whether anything was taken, and gives the reason.
 type UnknownError struct {
 	Reason string
 	hint   string
@@ -173,7 +173,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return e.Reason }
 
-// Hint says how to find out.
+// Hint returns advice on how to find out; it may be empty.
 func (e *UnknownError) Hint() string { return e.hint }
 
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
@@ -186,7 +186,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 		if kind == (schema.GroupKind{Kind: "Secret"}) {
 			return &UnknownError{
 				"the webhook does not track Secrets (its chart's value tracking.secrets)",
-				"for what tracking.secrets=true grants, see " + permissions,
+				"to see what tracking.secrets=true grants, read " + permissions,
 			}
 		}
 		return &UnknownError{"the webhook excludes the kind " + kind.String() + " (its chart's value exclude.kinds)", ""}
@@ -200,7 +200,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 		return &UnknownError{"the webhook excludes the namespace " + namespace + " (its chart's value exclude.namespaces)", ""}
 	case ownership.OmissionRefused:
 		return &UnknownError{
-			"the webhook may not list and watch the kind " + kind.String(),
+			"the webhook is not allowed to list and watch the kind " + kind.String(),
 			"allow it with the chart's value tracking.customGroups, or with a ClusterRole: " + permissions,
 		}
 	default:
@@ -208,8 +208,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns nil if an empty record proves that no field was taken, and otherwise an error
-// that says why it does not.
+// unvouched returns nil if an empty record proves that no field was taken. Otherwise, it returns an
+// error that gives the reason.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:

@@ -291,7 +291,7 @@ func TestHistory(t *testing.T) {
 		"a kind excluded by the chart": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook excludes the kind Pod (its chart's value exclude.kinds)"},
 		"a kind that was not listed":   {reader: with(other("v1", "Service", "prod")), ref: ref("Service", "prod", "x"), err: "the webhook does not track the kind Service: it cannot be watched, or is new"},
 		"a kind that may not be listed": {
-			reader: with(other("example.com/v1", "Bird", "prod")), err: "the webhook may not list and watch the kind Bird.example.com",
+			reader: with(other("example.com/v1", "Bird", "prod")), err: "the webhook is not allowed to list and watch the kind Bird.example.com",
 			ref: object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Bird"}, Namespace: "prod", Name: "x"},
 		},
 		"kube-system":                       {reader: with(other("v1", "ConfigMap", "kube-system")), ref: ref("ConfigMap", "kube-system", "x"), err: "the webhook never tracks the namespace kube-system"},

@@ -82,8 +82,8 @@ type walked struct {
 	status bool
 }
 
-// tally counts the fields in a set that can have an owner, and calls tell for each unless tell is
-// nil.
+// tally counts the fields in a set that can have an owner. Unless tell is nil, tally also calls it
+// for each of these fields.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)

@@ -23,7 +23,7 @@ type MigrationServer interface {
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Knowledge says whether a schema contains a path.
+// Knowledge is the result of looking up a path in a schema.
 type Knowledge int
 
 // SchemaUnknown means that there is no schema.
@@ -61,8 +61,8 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once tries the rewrite once. The result again reports whether the rewrite must be tried again,
-// because another client wrote the object between the read and the write.
+// once tries the rewrite one time. It returns true if another client wrote the object between the
+// read and the write, so that the rewrite must be tried again.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)

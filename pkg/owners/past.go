@@ -208,7 +208,8 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns the time from which a kind in a namespace has been watched, or why that is unknown.
+// of returns the coverage of a kind in a namespace, with the time since which it has been watched.
+// If this is unknown, the error gives the reason.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -263,7 +264,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, nil
 	}
 	n.coverage.Until = checkpoint.Heard.UTC()
-	for _, mark := range checkpoint.Resources { // An older webhook only records these.
+	for _, mark := range checkpoint.Resources { // An older webhook records only these times.
 		if mark.Time.After(n.coverage.Until) {
 			n.coverage.Until = mark.Time.UTC()
 		}

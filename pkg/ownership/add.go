@@ -15,8 +15,8 @@ import (
 
 // Add records a transition and reports whether the record changed. It ignores a transition that is
 // not [Transition.Notable], or that was recorded before. Two transitions are the same if they have
-// the same path at the same resource version. A second report of a transition may add the user, or
-// that a [Lost] path was taken or released.
+// the same path at the same resource version. A second report of a transition may add the user or
+// the values, or may show that a [Lost] path was taken, released or given.
 //
 // There is one exception. The net change over an unwatched period and the last step in that period
 // end at the same version, but begin with different owners. Both are recorded.
@@ -70,8 +70,9 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether this entry is the net change over an unwatched period, and step is an
-// observed change within that period. Both have the same path and share a version.
+// hides reports whether this entry is the net change over an unwatched period and the given step is
+// an observed change within that period. It assumes that both have the same path and share a
+// version.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
 // complete adds details that the first report did not have, if the entry's last occurrence is the
@@ -95,8 +96,9 @@ func (e *Entry) complete(again Entry) bool {
 	return judged || named || valued
 }
 
-// SameParties reports whether two entries have the same path, the same owners in either direction,
-// and kinds that agree. [Lost] agrees with [Taken], because a lost path may have been taken.
+// SameParties reports whether two entries have the same path, the same owners (in the same or the
+// opposite direction), and compatible kinds. [Lost] is compatible with [Taken], because a lost path
+// may have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }

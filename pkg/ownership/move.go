@@ -113,7 +113,7 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 
 func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
-	for path := range set.All() { // It panics on an early exit.
+	for path := range set.All() { // set.All panics if the loop exits early.
 		for n := len(path) - 1; n > 0 && !holds; n-- {
 			holds = set.Has(path[:n])
 		}

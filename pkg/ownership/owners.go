@@ -31,7 +31,7 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear has this form.
+		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear all managed fields has this form.
 			continue
 		}
 		owner := managedfields.Owner{
@@ -105,7 +105,7 @@ type Values func() (old, new *unstructured.Unstructured, err error)
 // versions of an object, in order, lead to its current owners. BetweenObjects returns an error if
 // managed fields cannot be decoded.
 //
-// values is called at most once, and only if an owner lost a path; it may be nil.
+// The function values is called at most once, and only if an owner lost a path; it may be nil.
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	return between(before, after, false, values)
 }
@@ -114,7 +114,7 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 	if before.Equal(after) {
 		return nil, nil
 	}
-	sets := fieldSets{} // Most are the same before and after.
+	sets := fieldSets{} // Most field sets are the same before and after.
 	was, err := before.read(sets)
 	if err != nil {
 		return nil, fmt.Errorf("old version: %w", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// RecordGroup, RecordVersion, RecordKind and RecordPlural name records in the API. Their short name
-// is owr.
+// RecordGroup, RecordVersion, RecordKind and RecordPlural identify the kind of records in the API.
+// Its short name is owr.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
 	RecordVersion = "v1alpha1"
@@ -27,7 +27,7 @@ const (
 	// maxEntries limits the number of entries in a record; the newest ones are kept.
 	maxEntries = 64
 	// An entry remembers its latest maxSeen versions. They show whether two reports concern the
-	// same transition, or a transition that happened twice.
+	// same transition or two occurrences of it.
 	maxSeen = 8
 	// maxPath, maxUser, maxValue and maxName are in bytes. Map keys may have any length.
 	maxPath    = 512
@@ -36,8 +36,8 @@ const (
 	maxHolders = 16
 	// Names of RBAC objects may have any length.
 	maxName = 253
-	// These are limits of the CRD. The API server accepts longer owners in managed fields, and one
-	// such owner would make the whole record invalid.
+	// These are limits of the CRD. The API server accepts longer values in managed fields, and one
+	// such value would make the whole record invalid.
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
@@ -82,15 +82,15 @@ type Entry struct {
 	// Gap means that at least one occurrence is the net change over a period that was not watched.
 	// The steps within that period are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User sent the request; empty if unknown. The API server reports the user to the webhook,
-	// whereas any client can choose its manager's name.
+	// User is the user who sent the request; it is empty if unknown. The API server reports the
+	// user to the webhook, whereas any client can choose its manager's name.
 	User string `json:"user,omitempty"`
 	// FromValue and ToValue are set if they were observed and may be kept.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
 	// Cut means that owners were omitted or truncated.
 	Cut bool `json:"cut,omitempty"`
-	// Count is how often the path changed between these owners, in either direction.
+	// Count is the number of times that the path changed between these owners, in either direction.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
@@ -234,8 +234,8 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // NewRecord returns an empty record for an object. The object owns the record, so that both are
-// deleted together. The record is in the object's namespace, or in clusterScoped if the object has
-// none.
+// deleted together. The record is in the object's namespace, or in the namespace clusterScoped if
+// the object has none.
 func NewRecord(o Object, clusterScoped string) *Record {
 	namespace := o.Namespace
 	if namespace == "" {

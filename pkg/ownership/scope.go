@@ -16,8 +16,9 @@ const (
 	ScopeName      = "k8sconnect-history"
 )
 
-// Scope says for which objects the history is known. If nothing was recorded, it lets readers
-// distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
+// Scope defines the objects for which the history is known. If nothing was recorded, the scope lets
+// readers distinguish "nothing was taken" from "not watched". Kinds are written as Kind or
+// Kind.group.
 type Scope struct {
 	// Kinds maps each tracked kind to the time from which it has been tracked.
 	Kinds map[string]time.Time `json:"kinds"`
@@ -35,8 +36,9 @@ type Scope struct {
 // Omission is the reason why an object is not tracked.
 type Omission int
 
-// OmissionNone means that the object is tracked. The configuration excludes kinds and namespaces. A
-// kind is refused if the webhook is not allowed to list or watch it.
+// OmissionNone means that the object is tracked. OmissionKind and OmissionNamespace mean that the
+// configuration excludes the kind or the namespace. OmissionRefused means that the webhook is not
+// allowed to list or watch the kind.
 const (
 	OmissionNone Omission = iota
 	OmissionNever
@@ -44,7 +46,7 @@ const (
 	OmissionNamespace
 	OmissionRefused
 	// OmissionUnseen means that the kind is not tracked, either because it cannot be watched or
-	// because it is new. It is unknown which.
+	// because it is new. The scope does not show which is the case.
 	OmissionUnseen
 )
 

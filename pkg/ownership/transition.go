@@ -23,8 +23,8 @@ const (
 	// example as a field that the server sets to its default.
 	Released Kind = "released"
 	// Lost means that an owner no longer owns the path, but another one does. The path may have
-	// been taken or released. Its values were not observed, or are not stored, like those of an
-	// empty map.
+	// been taken or released. Its values were not observed, or are not stored; for example, the
+	// server may not store an empty map.
 	Lost Kind = "lost"
 	// Removed means that the path is gone from the object, along with its owners. If the values
 	// were not observed, the path may still exist without an owner.
@@ -35,14 +35,14 @@ const (
 	Unclear Kind = "unclear"
 )
 
-// Why is the reason why a change of owners is not a takeover.
+// Why is the reason that a change of owners is not a takeover.
 type Why string
 
 // These are the reasons for an [Unclear] transition.
 const (
 	// CrossVersion means that the entries are at different API versions. Managed fields are not
-	// converted between versions. An entry at a version that is no longer served disappears in the
-	// same way.
+	// converted between versions. The reason also covers an entry that disappeared because its
+	// version is no longer served.
 	CrossVersion Why = "cross-version"
 	// Bookkeeping means that the API server moved the path to or from one of its own managers,
 	// before-first-apply or ancient-changes.
@@ -150,7 +150,7 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome says what a recorder did with an occurrence.
+// Outcome is the result of an attempt to record an occurrence.
 type Outcome int
 
 const (
@@ -171,8 +171,8 @@ type Handover struct {
 	// Inner means that paths below this one also have owners. The owners of this path need not own
 	// the values in it.
 	Inner bool
-	// There means that paths below this one have owners before and after, so that both versions
-	// have this path.
+	// There means that paths below this one have owners both before and after. Both versions
+	// therefore have this path.
 	There bool
 }
 
@@ -198,10 +198,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns the handover of a path from the owners in the parameter before to its owners in the
-// parameter after. The parameter before must be sorted. The result's Before and After may be equal.
-// The former state of the paths below this one is unknown, so Fate assumes that they have not
-// changed.
+// Fate returns the handover of a path from its previous owners (before), which must be sorted, to
+// its owners in the entries (after). The result's Before and After may be equal. The former state
+// of the paths below this one is unknown, so Fate assumes that they have not changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

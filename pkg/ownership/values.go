@@ -134,8 +134,8 @@ func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 // A list of up to fewItems items is cheaper to search than to index.
 const fewItems = 16
 
-// longList identifies a list by its first item and the names of its key fields. The field names is
-// empty for a list of values.
+// longList identifies a list by its first item and the names of its key fields. For a list of
+// values, names is empty.
 type longList struct {
 	first *any
 	names string

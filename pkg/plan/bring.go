@@ -96,9 +96,9 @@ func accountOf(it Item) (object.Key, bool) {
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 
-// networkFirst puts a network plugin in the set before the other workloads, whose Pods wait for the
-// network. Workloads that run without a Pod network share the plugin's phase, because the plugin
-// may wait for some of them.
+// networkFirst moves the network plugins of the set to a phase before the other workloads, whose
+// Pods wait for the network. Workloads that run without a Pod network share the plugins' phase,
+// because a plugin may wait for some of them.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return

@@ -22,7 +22,7 @@ const (
 	// network is used only if a network plugin is in the set.
 	network
 	workloads
-	// webhookConfigurations come after the servers of the webhooks, because otherwise they would
+	// webhookConfigurations come after the servers of the webhooks. Otherwise the webhooks would
 	// block the set.
 	webhookConfigurations
 	unknown
@@ -46,8 +46,8 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf returns the class of a kind. It knows only the purpose of Kubernetes' own kinds. All
-// other kinds are workloads.
+// classOf returns the class of a kind. It distinguishes only Kubernetes' own kinds. All other kinds
+// are workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -99,7 +99,7 @@ func (p place) String() string {
 }
 
 // BuiltinKinds returns those kinds of the manifests that are in Kubernetes' own groups. The server
-// may not serve some of them.
+// might not serve some of them.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {

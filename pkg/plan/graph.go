@@ -28,7 +28,8 @@ type node struct {
 }
 
 // identity returns an item's key. If the item's scope is unknown, identity assumes that it is
-// namespaced. Two items with the same kind, namespace and name are one object in either scope.
+// namespaced. Two items with the same kind, namespace and name are the same object, whatever their
+// scope.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {

@@ -102,8 +102,8 @@ type Item struct {
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line, without Ref and Source. Detail ends that line and is specific to this
-	// object.
+	// Text is a single line that does not contain Ref or Source. Detail is appended to Text and is
+	// specific to this object.
 	Text, Detail string
 }
 
@@ -294,8 +294,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the error for the cycle that begins at a node of a path, or nil if part of the
-// cycle was already reported.
+// cycle returns the error for the cycle that consists of the nodes from at to the end of the path,
+// or nil if part of the cycle was already reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

@@ -19,7 +19,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	case !it.known():
 		return it, nil
 	case !kind.Namespaced:
-		it.Namespace = "" // Authors often add a namespace by mistake, which kubectl ignores, too.
+		it.Namespace = "" // Authors often add a namespace by mistake. kubectl ignores it, too.
 	case written == "":
 		it.Namespace = o.namespace()
 	case o.Enforced && written != o.namespace():

@@ -22,7 +22,7 @@ type heldUpError struct {
 	alone     *unstructured.Unstructured
 }
 
-func (e *heldUpError) Error() string { return "not valid before the adoption" }
+func (e *heldUpError) Error() string { return "not valid until the adoption" }
 
 // moved predicts an apply that becomes valid only once we own the adopted fields. why.alone is the
 // completed manifest. Its fields replace ours in the live object, and a dry-run update validates
@@ -86,8 +86,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 }
 
 // waitsForAdopted reports whether some fields are missing from the manifest and belong only to
-// adopted managers. It searches the lists that the refusal names, and the fields that the refusal
-// names, with their parents.
+// adopted managers. It searches the lists and the fields that the refusal names, and the parents of
+// those fields.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {

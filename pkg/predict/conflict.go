@@ -56,9 +56,9 @@ func ownerNames(owners []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// Offers are choices that resolve the conflicts of an object.
+// Offers describes the choices that resolve the conflicts of an object.
 type Offers struct {
-	// Unleavable are the contested paths that cannot be yielded. The manifest lacks them, because
+	// Unleavable lists the contested paths that cannot be yielded. The manifest lacks them, because
 	// their owners wrote them using another API version.
 	Unleavable []fieldpath.Path
 	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if there is none.
@@ -113,9 +113,9 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	return out, nil
 }
 
-// empties reports whether the removal of all owned fields that the manifest lacks would empty a map
-// or list that is empty in the manifest. The server would turn this map or list into null, and
-// refuse the custom resource.
+// empties reports whether a map or list that is empty in the manifest would become empty in the
+// live object if all owned fields that the manifest lacks were removed. The server would then turn
+// this map or list into null, and refuse the custom resource.
 func empties(stated, live any, owned *fieldpath.Set) bool {
 	if owned == nil || owned.Empty() || !fieldpath.IsContainer(live) || fieldpath.IsEmpty(live) {
 		return false

@@ -101,7 +101,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	if len(samePaths(conflicts)) == 0 {
 		return conflicts, nil
 	}
-	// Using the live spelling would change the value, or the server refuses it.
+	// The live spelling cannot be used: it would change the value, or the server refused it.
 	return conflicts, p.unmoved(ctx, server, in)
 }
 

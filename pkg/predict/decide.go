@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Standing are choices that apply to many runs, such as those in the config file. Flags and the
-// object's own annotation take precedence. A Take flag for exactly one path overrides a standing
-// yield of this path. Any yield overrides a standing take.
+// Standing contains the choices that apply to many runs, such as those in the config file. Flags
+// and the object's own annotation take precedence. A Take flag for exactly one path overrides a
+// standing yield of this path. Any yield overrides a standing take.
 type Standing struct {
 	Take, Yield []Choice
 }
@@ -38,13 +38,15 @@ const (
 	Matched Outcome = "matched"
 )
 
-// Decision says which choice decided a path of an object.
+// Decision describes the effect of a choice on a path of an object. Path is nil if Outcome is
+// [Matched].
 type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the choice as the user wrote it. Said is where it was made: a flag such as
-	// "--take", the annotation, or a place in a file. Both are empty for the built-in table.
+	// Choice is the choice as the user wrote it. Said is the place where the choice was made: a
+	// flag such as "--take", the annotation, or a place in a file. Both are empty for the built-in
+	// table.
 	Choice, Said string
 }
 
@@ -157,9 +159,9 @@ const (
 // no field of any object. A choice has no effect if it names no object of the run, if none of these
 // objects has its path, or if its manager owns none of their fields.
 //
-// A choice that names an object listed in the parameter beside is not idle, because only the names
-// of these objects are known. The function matched reports whether a choice from the given place
-// matched or decided anything.
+// A choice that names one of the objects in beside is not idle, because only the names of these
+// objects are known. matched reports whether a choice from the given place matched or decided
+// anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
@@ -191,8 +193,8 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// idleRule returns why the choices of a rule have no effect on the items, or "". If known is false,
-// only the live objects can confirm the reason.
+// idleRule returns the reason why the choices of a rule have no effect on the items, or "" if there
+// is none. If known is false, only the live objects can confirm the reason.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {

@@ -138,7 +138,7 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 		case isHeldUp:
 			if p.moved(ctx, server, in, heldUp) {
 				return nil
-			} // If moved fails, the object has changed.
+			} // If moved returns false, the object has changed.
 		case err != nil:
 			return err
 		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():

@@ -68,8 +68,8 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("an item of %s that is not in the manifest stays because of its fields owned by %s; "+
-		"%s makes it yours, or remove the item by hand",
+	return fmt.Sprintf("an item of %s that is not in the manifest stays because it has fields owned by %s; "+
+		"use %s to make it yours, or remove the item by hand",
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
@@ -264,7 +264,7 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 	if len(names) > 1 {
 		owns = "own"
 	}
-	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; %s makes %s yours and removes %s, or remove %s by hand",
+	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; use %s to make %s yours and remove %s, or remove %s by hand",
 		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, it, it)
 }
 

@@ -162,8 +162,8 @@ func within(stated, live any) bool {
 	}
 }
 
-// IsChangeable reports whether the field of an existing object may change. If the manifest changes
-// a field that may not change, the server names all of .spec, including the changeable fields. The
+// IsChangeable reports whether the field of an existing object can be changed. If the manifest
+// changes an immutable field, the server names all of .spec, including the changeable fields. The
 // lists are from Kubernetes' validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement

@@ -72,15 +72,17 @@ type Meant struct {
 	kind schema.GroupKind
 	// field is the path without list keys.
 	field string
-	// by is the manager that is meant to set the field; empty for any program.
+	// by is the manager that is meant to set the field. It is empty if any program can be that
+	// manager.
 	by string
-	// stated is a top-level field that the manifest must set for the row to apply; it may be empty.
+	// stated names a top-level field. If it is not empty, the row applies only to a manifest that
+	// sets this field.
 	stated string
 }
 
-// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short: fields
-// that are merely often left to others, such as replicas under an autoscaler, are for users to
-// yield.
+// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short. Users can
+// yield the fields that are often, but not always, left to others, such as replicas under an
+// autoscaler.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}

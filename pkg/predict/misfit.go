@@ -22,7 +22,8 @@ type MisfitError struct {
 	Err    error
 	Text   string
 	Advice string
-	// At is the location of the first faulty field, or else of the object.
+	// At is the location of the first faulty field, or of the object if the field cannot be
+	// located.
 	At object.Source
 }
 

@@ -42,10 +42,10 @@ func TestAdoptionIsOfferedForTools(t *testing.T) {
 			t.Errorf("%s: the offers name %q for adoption, error %v", manager, offers.AdoptFrom, err)
 		}
 		hint := p.leftInWords(&in, []fieldpath.Path{mustParse(t, `.data["a b"]`)}, []string{manager})
-		if strings.Contains(hint, "--adopt-from="+manager+" makes") != want {
+		if strings.Contains(hint, "use --adopt-from="+manager+" to make") != want {
 			t.Errorf("%s: %s", manager, hint)
 		}
-		if !want && !strings.Contains(hint, ` configmap/c '.data["a b"]' -n shop --from=`+manager+" --to=k8sconnect makes it yours") {
+		if !want && !strings.Contains(hint, ` configmap/c '.data["a b"]' -n shop --from=`+manager+" --to=k8sconnect to make it yours") {
 			t.Errorf("%s: %s", manager, hint)
 		}
 	}

@@ -27,12 +27,12 @@ type Predictor struct {
 	Take, Yield []Choice
 	Standing    Standing
 	// OnDecision is called with the effect of each choice whenever an object is evaluated. Calls
-	// may be concurrent. It may be nil.
+	// may be concurrent. OnDecision may be nil.
 	OnDecision func(Decision)
 	// Recreate matches the objects that may be deleted and recreated if the manifest changes an
 	// immutable field.
 	Recreate []Choice
-	// AdoptFrom are the managers whose fields we adopt. The apply removes adopted fields that the
+	// AdoptFrom lists the managers whose fields we adopt. The apply removes adopted fields that the
 	// manifest does not set.
 	AdoptFrom adopt.From
 	// Carry is the key of a label that an apply keeps even if the manifest does not set it. It may
@@ -63,7 +63,7 @@ type Prediction struct {
 	Stated   *unstructured.Unstructured
 	Verdict  noop.Verdict
 	Adoption adopt.Adoption
-	// Yielded are the paths that the user leaves to their owners. Left are the fields that a
+	// Yielded lists the paths that the user leaves to their owners. Left lists the fields that a
 	// component in the cluster sets and keeps, such as a webhook's CA bundle.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
@@ -73,9 +73,9 @@ type Prediction struct {
 	// Unchecked explains why the server cannot check the object. It is empty if the server can
 	// check it.
 	Unchecked string
-	// Conflicts are the conflicts that no choice has decided yet. Taken are the conflicts that the
-	// user takes. Overwritten are the values of adopted managers that the manifest changes. All
-	// three are empty before Ask.
+	// Conflicts lists the conflicts that no choice has decided yet. Taken lists the conflicts that
+	// the user takes. Overwritten lists the conflicts with adopted managers, whose values the
+	// manifest changes. All three are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 

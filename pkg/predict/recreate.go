@@ -29,9 +29,10 @@ type Recreation struct {
 	Lost   []managedfields.Change
 }
 
-// Recreation returns how to recreate an object that the server refused to change. It returns nil if
-// the user does not allow that, if the server does not report a field as immutable, or if the
-// server would also refuse the manifest as a new object.
+// Recreation returns the way to recreate an object that the server refused to change. It returns
+// nil if the user does not allow that, if the server does not report a field as immutable, if
+// deleting the object would also delete its contents, or if the server would also refuse the
+// manifest as a new object.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil

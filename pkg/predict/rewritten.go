@@ -115,6 +115,6 @@ func Contradiction(item plan.Item) string {
 	if !is {
 		return ""
 	}
-	return fmt.Sprintf("%s is %q, but the server sets it to %q: the field is a deprecated name of %s, whose value wins; remove the deprecated one",
+	return fmt.Sprintf("%s is %q, but the server sets it to %q: the field is a deprecated alias for %s, whose value wins; remove the alias",
 		append(spec.Clone(), fieldpath.Field(accountAlias)...), alias, name, accountName)
 }

@@ -103,9 +103,9 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	return &unstructured.Unstructured{Object: out}, claimed, nil
 }
 
-// unseenBy returns the conflicts on a Secret that the server does not report: another owner records
-// the value as stringData, and the body changes it to bytes that are not UTF-8, which stringData
-// cannot contain.
+// unseenBy returns the conflicts on a Secret that the server does not report. In each of them,
+// another owner records the value as stringData, and the body changes the value to bytes that are
+// not UTF-8. stringData cannot contain such bytes.
 func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return nil, nil

@@ -75,8 +75,8 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path with which the manifest took the path p, or nil if the manifest did not
-// take p. The path may be that of an atomic value that contains p, if the value became atomic after
+// stated returns our path that took the path p, or nil if the manifest did not take p. Our path is
+// either p itself or the path of an atomic value that contains p, if the value became atomic after
 // the owner's entry was written.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
@@ -123,8 +123,8 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	return out
 }
 
-// withoutLastApplied removes conflicts that the API server ignores only for the manager "kubectl":
-// those at paths whose live value was last set by client-side apply.
+// withoutLastApplied removes the conflicts at paths whose live value was last set by client-side
+// apply. For the manager "kubectl", and no other, the API server ignores these conflicts.
 func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.Unstructured) []managedfields.Conflict {
 	var last unstructured.Unstructured
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {

@@ -38,7 +38,7 @@ type Reader struct {
 
 type group struct {
 	kind object.Kind
-	done chan struct{} // closed when all objects are read
+	done chan struct{} // closed once all objects have been read
 
 	// read and at are set before done is closed
 	read map[object.Ref]reading

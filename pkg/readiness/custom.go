@@ -36,7 +36,7 @@ func conventionsOrExists(s *subject) Verdict {
 }
 
 // conclude weighs an object's statements about itself (edge case 95). Any fault, pause or work in
-// progress outranks every good statement. The result also reports whether the statements settle the
+// progress outranks every good statement. conclude also reports whether the statements settle the
 // verdict.
 func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
@@ -99,8 +99,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError marks the verdict as failed if an object is not ready and has reported an error as
-// the reason for longer than errorGrace. A brief error may be part of a normal start.
+// lastingError marks the verdict as failed if, for longer than errorGrace, an object has not been
+// ready because of an error. A brief error may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {

@@ -119,8 +119,8 @@ func isEnd(phase string, ends bool) bool {
 	return len(words) == 1 && words[0] == "failed" // Work that does not end is retried after a failure.
 }
 
-// firstText returns known if it is not empty. Otherwise it returns the first text in v, which is a
-// string, a list of strings, or a map of strings.
+// firstText returns known, unless known is empty. In that case, it returns the first text in v,
+// which is a string, a list of strings, or a map of strings.
 func firstText(known string, v any) string {
 	if known != "" {
 		return known

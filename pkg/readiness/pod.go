@@ -69,19 +69,18 @@ const (
 	// startGrace is how long a container may fail to start for a transient reason, such as a
 	// registry outage. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
-	// A crash loop counts as lasting if the number of restarts is at least the constant crashes,
-	// and the container has waited for crashGrace. The kubelet waits 10 seconds before the first
-	// restart, then twice as long each time, up to 5 minutes. It starts over once a container has
-	// run for 10 minutes. So a container that waits this long has crashed at least three times in a
-	// row.
+	// A crash loop counts as lasting if the container has restarted at least three times (crashes),
+	// and has then waited for crashGrace. The kubelet waits 10 seconds before the first restart,
+	// then twice as long each time, up to 5 minutes. It starts over once a container has run for 10
+	// minutes. So a container that waits this long has crashed at least three times in a row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
 	// unknownGrace is used instead of crashGrace if the time of the last crash is unknown.
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers returns the verdict on the first container that is stuck; false if none is. A
-// container that has failed takes precedence over one that may still start.
+// evaluateContainers returns the verdict on the first container that is stuck, or false if no
+// container is stuck. A container that has failed takes precedence over one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -131,8 +130,8 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting describes why a container is waiting, for a Pod that is not ready for no other known
-// reason.
+// waiting describes why a container is waiting. It is used if there is no other known reason why
+// the Pod is not ready.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -147,7 +146,7 @@ func waiting(s *subject) string {
 
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
-	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
+	v.Message = fmt.Sprintf("container %s crashed after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
 	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
 	for _, state := range []string{"state", "lastState"} {
 		if code, ended := wholeAt(c, state+".terminated.exitCode"); ended {

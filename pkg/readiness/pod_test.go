@@ -21,12 +21,12 @@ func TestReadyPod(t *testing.T) {
 		},
 		"between two crashes": {
 			object: pod(`phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady}], containerStatuses: [{name: a, ready: true}, {name: b, ready: false, restartCount: 4, state: {running: {}}, lastState: {terminated: {exitCode: 137}}}]`),
-			want:   "not ready, InProgress: 1 of 2 containers ready; container b has crashed, after 4 restarts, exit code 137",
+			want:   "not ready, InProgress: 1 of 2 containers ready; container b crashed after 4 restarts, exit code 137",
 			rests:  []string{`self.status.conditions[type="Ready"].status: False`, `self.status.containerStatuses[name="b"].restartCount: 4`, `self.status.containerStatuses[name="b"].lastState.terminated.exitCode: 137`},
 		},
 		"just crashed": {
 			object: pod(`phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: b, ready: false, restartCount: 0, state: {terminated: {exitCode: 1}}}]`),
-			want:   "not ready, InProgress: 0 of 1 containers ready; container b has crashed, after 0 restarts, exit code 1",
+			want:   "not ready, InProgress: 0 of 1 containers ready; container b crashed after 0 restarts, exit code 1",
 		},
 		"failed": {
 			object: pod(`phase: Failed, reason: Evicted, message: the node was low on memory`),
@@ -108,15 +108,15 @@ func TestReadyContainer(t *testing.T) {
 		},
 		"the first crash": {
 			object: crashed("2026-01-01T11:59:52Z", "1"),
-			want:   "not ready, CrashLoopBackOff: container app has crashed, after 1 restart, exit code 2",
+			want:   "not ready, CrashLoopBackOff: container app crashed after 1 restart, exit code 2",
 		},
 		"a crash loop, a moment after a crash": {
 			object: crashed("2026-01-01T11:59:45Z", "3"),
-			want:   "not ready, CrashLoopBackOff: container app has crashed, after 3 restarts, exit code 2 [again in 5s]",
+			want:   "not ready, CrashLoopBackOff: container app crashed after 3 restarts, exit code 2 [again in 5s]",
 		},
 		"a crash loop": {
 			object: crashed("2026-01-01T11:59:40Z", "3"),
-			want:   "failed, CrashLoopBackOff: container app has crashed, after 3 restarts, exit code 2",
+			want:   "failed, CrashLoopBackOff: container app crashed after 3 restarts, exit code 2",
 			rests: []string{
 				`self.status.containerStatuses[name="app"].state.waiting.reason: CrashLoopBackOff`,
 				`self.status.containerStatuses[name="app"].restartCount: 3`,
@@ -125,7 +125,7 @@ func TestReadyContainer(t *testing.T) {
 		},
 		"a crash loop at an unknown time": {
 			object: crashed("2026-01-01T11:00:00Z", "30"), timeless: true,
-			want: "not ready, CrashLoopBackOff: container app has crashed, after 30 restarts, exit code 2",
+			want: "not ready, CrashLoopBackOff: container app crashed after 30 restarts, exit code 2",
 		},
 	})
 }

@@ -32,9 +32,10 @@ func Read(obj map[string]any) []Statement {
 	return r.out
 }
 
-// forget drops statements that are overridden by one about the whole object. An object that has
-// ended is neither in progress nor paused: some controllers leave Running at True next to Complete,
-// and spec.suspend only prevents further progress. An object that is Ready may be active.
+// forget sets the meaning of a statement to Nothing if one about the whole object overrides it. An
+// object that has ended is neither in progress nor paused: some controllers leave Running set to
+// True after they set Complete, and spec.suspend only prevents further progress. An object that is
+// Ready may also be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
 	for _, s := range r.out {
@@ -247,7 +248,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 		return
 	}
 	if c.Type == "Running" && tellsOfWork(c.Message) {
-		class = working // The operator runs, not the object.
+		class = working // The operator is running, not the object.
 	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)

@@ -43,8 +43,8 @@ func NeedsSchema(gvk schema.GroupVersionKind) bool {
 }
 
 // Reads returns the paths that the rule reads, each including everything below it. The rule also
-// reads the name, the version and, in the managed fields, when each owner wrote and whether it
-// wrote the spec.
+// reads the name and the version. From the managed fields, it reads the time of each owner's last
+// write, and whether the owner wrote the spec.
 func (r Rule) Reads() [][]string { return r.reads }
 
 func readsOfKinds() [][]string {

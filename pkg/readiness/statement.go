@@ -58,7 +58,7 @@ type Statement struct {
 	Condition bool
 	// Final is set if Reason is an error that does not resolve itself.
 	Final bool
-	// Since is when the condition last changed; zero if that is unknown.
+	// Since is the time at which the condition last changed; zero if that is unknown.
 	Since time.Time
 	// Old is set if the statement is about Generation, an earlier generation of the object. Its
 	// meaning is then Nothing.

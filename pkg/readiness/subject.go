@@ -10,7 +10,7 @@ import (
 type subject struct {
 	obj        map[string]any
 	now        time.Time
-	began      time.Time // of the wait; zero without one
+	began      time.Time // the start of the wait; zero if there is no wait
 	generation int64
 	conditions []statusCondition
 }
@@ -69,7 +69,7 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that fails an object only after a grace period, which
+// lasting returns the verdict on a fault that counts as a failure only after a grace period, which
 // begins at since. During that period, the result is the given verdict. After it, the verdict is
 // marked as failed. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
@@ -94,8 +94,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged returns when the spec was last written, according to managedFields. Writes through
-// /scale are not included, because the API server records no time for them.
+// specChanged returns the time of the last write to the spec, according to managedFields. Writes
+// through /scale are not included, because the API server records no time for them.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {

@@ -15,8 +15,8 @@ const (
 	// A mild word is good if its value is true, but the value is often false in normal operation:
 	// Active is false for an object that is scaled to zero.
 	mild
-	// A word of class runs is good for an object that serves, but means unfinished for an object
-	// that should end: Running.
+	// A runs word is good for an object that serves, but means that an object that should end has
+	// not finished: Running.
 	runs
 	// A step word says that one step is done: Created, Scheduled.
 	step

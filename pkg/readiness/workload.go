@@ -191,14 +191,14 @@ func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d stay old until deleted (OnDelete)", old)
+	return fmt.Sprintf("; %d remain outdated until deleted (OnDelete)", old)
 }
 
 func heldBack(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the partition keeps %d old", n)
+	return fmt.Sprintf("; the partition holds back %d", n)
 }
 
 // evaluateDaemonSet also accepts a DaemonSet without Pods if no node should run its Pods (edge case
@@ -239,7 +239,7 @@ func evaluateDaemonSet(s *subject) Verdict {
 
 // counts reads a count together with its total: readyReplicas of replicas, readyInstances of
 // instances, numberReady of desiredNumberScheduled. If both the spec and the status contain the
-// total, the higher number counts.
+// total, the higher number is used.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	for _, name := range sortedKeys(fields) {
 		n, ok := number(fields[name])
@@ -296,7 +296,7 @@ func countOf(name string) (which, of string) {
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
 	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
-	if of == title { // currentHealthy does not say of what, so take whatever is expected.
+	if of == title { // currentHealthy does not name what it counts, so use every field that begins with "expected".
 		for name, v := range fields {
 			if strings.HasPrefix(name, "expected") {
 				wanted = append(wanted, v)

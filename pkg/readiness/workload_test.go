@@ -156,20 +156,20 @@ func TestReadyStatefulSet(t *testing.T) {
 		},
 		"edge case 52: up to the partition": {
 			object: set("{type: RollingUpdate, rollingUpdate: {partition: 2}}", up+", currentReplicas: 2, updatedReplicas: 1"+between),
-			want:   "ready, Ready: 3 of 3 replicas are ready; the partition keeps 2 old",
+			want:   "ready, Ready: 3 of 3 replicas are ready; the partition holds back 2",
 		},
 		"edge case 52: not yet up to the partition": {
 			object: set("{type: RollingUpdate, rollingUpdate: {partition: 1}}", up+", currentReplicas: 2, updatedReplicas: 1"+between),
-			want:   "not ready, InProgress: 1 of 2 replicas are up to date; the partition keeps 1 old",
+			want:   "not ready, InProgress: 1 of 2 replicas are up to date; the partition holds back 1",
 			rests:  []string{"self.status.updatedReplicas: 1", "self.spec.replicas: 3", "self.spec.updateStrategy.rollingUpdate.partition: 1"},
 		},
 		"edge case 52: a partition above the replicas": {
 			object: set("{type: RollingUpdate, rollingUpdate: {partition: 9}}", up+", currentReplicas: 3"+between),
-			want:   "ready, Ready: 3 of 3 replicas are ready; the partition keeps 3 old",
+			want:   "ready, Ready: 3 of 3 replicas are ready; the partition holds back 3",
 		},
 		"edge case 52: OnDelete": {
 			object: set("{type: OnDelete}", up+", currentReplicas: 2, updatedReplicas: 1"+between),
-			want:   "ready, Ready: 3 of 3 replicas are ready; 2 stay old until deleted (OnDelete)",
+			want:   "ready, Ready: 3 of 3 replicas are ready; 2 remain outdated until deleted (OnDelete)",
 		},
 		"edge case 52: OnDelete, and one is down": {
 			object: set("{type: OnDelete}", ", readyReplicas: 2, currentReplicas: 2, updatedReplicas: 1"+between),
@@ -203,7 +203,7 @@ func TestReadyDaemonSet(t *testing.T) {
 		},
 		"edge case 52: OnDelete": {
 			object: set("OnDelete", up+"3"),
-			want:   "ready, Ready: on 4 of 4 nodes its Pod is available; 1 stay old until deleted (OnDelete)",
+			want:   "ready, Ready: on 4 of 4 nodes its Pod is available; 1 remain outdated until deleted (OnDelete)",
 		},
 		"some Pods are missing": {
 			object: set("RollingUpdate", "desiredNumberScheduled: 4, currentNumberScheduled: 3"),

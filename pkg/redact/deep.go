@@ -16,10 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks all strings in a value, but not map keys. It does not mask names of objects, paths and
-// owners, and declares them as not secret. If the parameter then is not nil, Deep passes each
-// masked string through that function. The result shares unchanged parts with x, which is never
-// changed.
+// Deep masks all strings in a value, but not map keys. It does not mask paths or the names of
+// objects and owners, and declares that these names are not secret. A non-nil then is applied to
+// each masked string. The result shares unchanged parts with x, which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -172,7 +171,7 @@ func (w *walker) quotes(err error) bool {
 }
 
 func unwrapped(err error) []error {
-	switch e := err.(type) { //nolint:errorlint // this is what unwraps
+	switch e := err.(type) { //nolint:errorlint // this function unwraps errors
 	case interface{ Unwrap() error }:
 		return []error{e.Unwrap()}
 	case interface{ Unwrap() []error }:

@@ -30,7 +30,7 @@ type entry struct {
 	// next is the position of the previous entry with the same first bytes, plus one; 0 if there is
 	// none.
 	next int32
-	// sure means that the form is unmistakable. The [Writer] therefore masks it, too, in the final
+	// sure means that the form is unmistakable. The [Writer] therefore also masks it in the final
 	// output.
 	sure bool
 }
@@ -98,7 +98,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// forms are the forms in an index; only the sure ones if onlySure is set.
+// forms contains the forms in an index, or only the sure ones if onlySure is set.
 type forms struct {
 	*index
 	onlySure bool

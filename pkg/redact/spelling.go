@@ -119,8 +119,8 @@ func inPython(text string) string {
 	return b.String()
 }
 
-// inPath escapes a text for a URL's path. Like Python and JavaScript, it leaves the bytes listed in
-// the parameter safe unescaped.
+// inPath escapes a text for a URL's path. Like Python and JavaScript, it does not escape the bytes
+// in safe.
 func inPath(text, safe string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {

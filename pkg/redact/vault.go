@@ -14,8 +14,8 @@ import (
 // Secret itself, [Text] masks these, too.
 //
 // It does not mask a value within a name of an object, kind, file or key: names are printed anyway,
-// and useless if masked. It masks a plain word ("postgres") only where it is quoted alone, because
-// our own sentences may contain the word.
+// and would be useless if masked. It masks a plain word ("postgres") only where it is quoted alone,
+// because our own sentences may contain the word.
 //
 // It is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {
@@ -47,7 +47,7 @@ func (v *Vault) Learn(o map[string]any) {
 		apiVersion, _ := o["apiVersion"].(string)
 		for _, item := range items {
 			m, _ := item.(map[string]any)
-			if m != nil && m["kind"] == nil { // A typed list has the kind once for all items.
+			if m != nil && m["kind"] == nil { // A typed list states the kind only once, for all items.
 				m = map[string]any{
 					"apiVersion": apiVersion, "kind": strings.TrimSuffix(kind, "List"),
 					"data": m["data"], "stringData": m["stringData"], "metadata": m["metadata"],
@@ -164,7 +164,7 @@ func isToken(line string) bool {
 }
 
 // Text masks the known values in foreign text, such as a server's message or a log. If the text
-// ends within a value, it masks the part that is there.
+// ends in the middle of a value, Text masks the part that is present.
 func (v *Vault) Text(text string) string {
 	if v == nil || len(text) < realLength {
 		return text

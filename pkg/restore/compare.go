@@ -22,7 +22,8 @@ type world struct {
 
 type version struct {
 	object map[string]any
-	// entry is the manager's Apply entry.
+	// ours contains the fields that the manager owns from applying the object. entry is the
+	// manager's Apply entry.
 	ours      *fieldpath.Set
 	entry     managedfields.Entry
 	others    []managedfields.Entry
@@ -96,8 +97,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths in set for which the function theirs returns false. It omits a container
-// if it omits all paths in it, because sending the container would set all of it.
+// held returns the paths in set for which the callback (theirs) returns false. It omits a container
+// if it omits all paths in the container, because sending the container would set everything in it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -119,8 +120,8 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns our containers that contain fields of others and are missing from values.
-// Releasing such a container would remove these fields.
+// around returns the containers that we own, that contain fields owned by others, and that are
+// missing from values. Releasing such a container would remove those fields.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -158,16 +159,16 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable reports whether a value cannot be sent. It returns true if the function theirs returns
-// true, and also if others own the path with a different value, because our value would be a
-// conflict.
+// unstatable reports whether a value cannot be sent. This is the case if others have changed the
+// value (see theirs), or if whole is set and others own the path with a different value, because
+// our value would cause a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
 }
 
-// wentAbove reports whether a parent of the path has been removed or changed its type since the
-// run.
+// wentAbove reports whether, since the run, a parent of the path has been removed or the type of a
+// parent has changed.
 func (w *world) wentAbove(p fieldpath.Path) bool {
 	for i := 1; i < len(p); i++ {
 		above := p[:i]
@@ -193,8 +194,8 @@ func (w *world) isHeld(p fieldpath.Path) bool {
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others now own the path, even if it has no value: storage drops null
-// but keeps the owner.
+// isClaimed reports whether others now own the path. They may own a path without a value, because
+// storage drops null but keeps the owner.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }

@@ -22,11 +22,12 @@ type Note struct {
 	Before *unstructured.Unstructured
 	// After is the object after the run's last write; nil if the result is unknown.
 	After *unstructured.Unstructured
-	// Removed means that the run deleted the object. Pruned means that the run deleted it because
-	// it had left the set. If only Removed is set, the object was to be recreated.
+	// Removed means that the run deleted the object, or may have deleted it. Pruned means that the
+	// run did so because the object had left the set. If only Removed is set, the run was going to
+	// recreate the object.
 	Removed, Pruned bool
 
-	// valued means that After already has the restored values.
+	// valued means that the rollback has already restored the values, and that After contains them.
 	valued bool
 }
 
@@ -55,7 +56,8 @@ type Step struct {
 	// Body is the manifest to apply without force. For Apply, it contains the resource version that
 	// was read.
 	Body *unstructured.Unstructured
-	// Left are the paths that others have changed since the run, or own with another value, sorted.
+	// Left lists the paths that others have changed since the run, or that others own with a
+	// different value. It is sorted.
 	Left []fieldpath.Path
 
 	back owners
@@ -199,9 +201,9 @@ const (
 	another     = "another object has its name now"
 	asItWas     = "it is as it was before this run"
 	asMade      = "it is still as this run left it"
-	changed     = "it is as this run left it, with later changes of others"
+	changed     = "it is as this run left it, with later changes by others"
 	perhaps     = "it is unknown whether this run changed it"
-	halfBack    = "its values are as before this run, except those that others have changed since; not all fields have their previous owners back"
+	halfBack    = "its values are as before this run, except those that others have changed since; not all fields were returned to their previous owners"
 )
 
 func (n Note) found(live *unstructured.Unstructured) string {

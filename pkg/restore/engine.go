@@ -27,8 +27,8 @@ type Server interface {
 type Engine struct {
 	Server  Server
 	Manager string
-	// Remove deletes the object with the UID, and returns once it is gone. The function stays
-	// returns why the version about to be deleted must stay, or "".
+	// Remove deletes the object with the UID, and returns once it is gone. The callback (stays)
+	// returns the reason to keep the version that is about to be deleted, or "" if there is none.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Contents visits the objects that are deleted along with an object, such as those in a
 	// namespace. A created object is kept if others have put objects into it. Contents may be nil.
@@ -49,7 +49,7 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything was rolled back: %d kept, %d with some of their owners missing, %d failed", e.Kept, e.Partly, e.Failed)
+	return fmt.Sprintf("not everything was rolled back: %d kept, %d without some of their previous owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
 // Run rolls back the groups one after another. It returns an *IncompleteError if some objects were
@@ -151,14 +151,14 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 			}
 		}
 		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager, Create: true})
-		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without the fields of others"}, err
+		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without the fields that others owned"}, err
 	default:
 		unreturned, err := e.putBack(ctx, n, step)
 		return event.RolledBack{Action: event.Restored, Unreturned: unreturned}, err
 	}
 }
 
-// remove deletes an object that the run created, or returns why it is kept.
+// remove deletes an object that the run created, or returns the reason to keep it.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
 		again, err := Decide(*n, live, e.Manager)
@@ -204,7 +204,7 @@ func (e *Engine) found(ctx context.Context, n Note) string {
 func (e *Engine) report(out event.RolledBack) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch out.Action { //nolint:exhaustive // the others went well
+	switch out.Action { //nolint:exhaustive // the other actions are successes
 	case event.Kept:
 		e.kept++
 	case event.Failed:

@@ -58,7 +58,7 @@ func TestFailedRollbackReportsCurrentState(t *testing.T) {
 		want string
 	}{
 		"refused": {changed, []*unstructured.Unstructured{at(kind, one, "2")}, "it is still as this run left it"},
-		"refused, object changed in the meantime":       {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run left it, with later changes of others"},
+		"refused, object changed in the meantime":       {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run left it, with later changes by others"},
 		"refused, object deleted in the meantime":       {changed, []*unstructured.Unstructured{at(kind, one, "2"), nil}, "it does not exist now"},
 		"refused, object replaced in the meantime":      {changed, []*unstructured.Unstructured{at(kind, one, "2"), at(kind, three, "3")}, "another object has its name now"},
 		"refused, object possibly changed by this run":  {restore.Note{Before: at(kind, one, "1")}, []*unstructured.Unstructured{at(kind, one, "2")}, "it is unknown whether this run changed it"},

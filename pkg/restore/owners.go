@@ -24,9 +24,9 @@ type owners struct {
 	none bool
 }
 
-// Owners returns the managed fields with the former owners restored, except where another manager
-// has taken their fields since. answer is the object after the Body was applied. If fields is nil,
-// the owners are already right.
+// Owners returns the managed fields with the former owners restored, except for fields that another
+// manager has taken since. answer is the object after Body was applied. If fields is nil, the
+// owners are already correct.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -92,8 +92,8 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// holds returns why a created object must be kept: it contains objects of others, which would be
-// deleted, too.
+// holds returns the reason to keep a created object, or "" if there is none: the object contains,
+// or may contain, objects that belong to others and would be deleted with it.
 func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
 	if e.Contents == nil {
 		return ""
@@ -121,7 +121,8 @@ func andMore(first fmt.Stringer, more int) string {
 	return fmt.Sprintf("%s and %d more", first, more)
 }
 
-// isOfOthers returns false for objects that are deleted anyway, or that clients create again.
+// isOfOthers reports whether an object belongs to others. It returns false for objects that are
+// deleted anyway, or that are recreated automatically.
 func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false

@@ -30,7 +30,7 @@ type Attempts struct {
 	ref    object.Ref
 	began  time.Time
 	made   int
-	paused time.Duration // the sum before they are randomized
+	paused time.Duration // the sum of the pauses before randomization
 	others writers
 }
 
@@ -61,7 +61,7 @@ func (a *Attempts) Again(ctx context.Context) error {
 	}
 	a.paused += long
 	// The pause is random, because the other writer may write at fixed intervals, and other runs
-	// may wait for it.
+	// may be waiting to write the same object.
 	return For(ctx, long/2+rand.N(long))
 }
 

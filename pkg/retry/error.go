@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that other clients wrote to the object before each of our writes. Nothing was
-// written.
+// LostError means that another client wrote to the object before each of our attempts, so our write
+// never succeeded.
 type LostError struct {
 	Ref      object.Ref
 	Attempts int

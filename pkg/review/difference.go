@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Difference is a path or, if Path is empty, an object whose outcome differs from the reviewed one.
+// Difference is a difference between an outcome and the reviewed outcome. It concerns the path or,
+// if Path is empty, the whole object.
 type Difference struct {
 	Ref  object.Ref
 	Path string
@@ -54,8 +55,9 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf returns the differences between two outcomes of an object. If no path reveals one,
-// as for a create, it returns one difference for the whole object.
+// differencesOf returns the differences between two outcomes of an object. It returns a single
+// difference for the whole object if no path differs, or if the action changes from or to an action
+// such as create.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference
@@ -90,7 +92,7 @@ func (o Outcome) takes() bool {
 
 // Confirms returns the differences between the plan and an object's outcome; nil if there are none.
 // A create needs no comparison, because it fails if the object exists. An unchecked object counts
-// as confirmed unless it takes fields of others.
+// as confirmed unless its outcome takes fields, has a conflict, or deletes the object.
 func (p *Plan) Confirms(c event.Compared) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,6 +110,6 @@ func (p *Plan) Confirms(c event.Compared) []Difference {
 	if !secret {
 		return differencesOf(was, now)
 	}
-	// Do not name values of a Secret.
+	// Do not reveal a Secret's values.
 	return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
 }

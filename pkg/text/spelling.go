@@ -86,7 +86,7 @@ func IsGlob(glob string) bool {
 	return err == nil
 }
 
-// shellGlob converts a shell pattern for package path, which writes [^…] instead of [!…].
+// shellGlob converts a shell pattern for package path, which expects [^…] instead of [!…].
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

@@ -14,8 +14,8 @@ import (
 // ShellQuote quotes a word for a POSIX shell.
 //
 // A word with unprintable characters becomes $'…' with octal escapes, which a terminal does not
-// interpret. bash, zsh, ksh and shells of POSIX 2024 decode it. Older shells read a different word
-// and execute no part of it, because it contains no quote.
+// interpret. bash, zsh, ksh and shells of POSIX 2024 decode the escapes. Older shells read a
+// different word, but they execute no part of it, because the encoded word contains no quote.
 func ShellQuote(word string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
@@ -114,11 +114,12 @@ func withoutSequences(s string) string {
 	}
 }
 
-// Ellipsis stands for text that was removed.
+// Ellipsis replaces text that was removed.
 const Ellipsis = "…"
 
 const (
-	// An excerpt keeps this many characters of each end. The last ones usually say why.
+	// An excerpt keeps this many characters from the beginning and the end of a text. The end
+	// usually gives the reason.
 	excerptHead = 180
 	excerptTail = 160
 )

@@ -32,15 +32,16 @@ type Source interface {
 
 // Goal is a set of conditions to wait for on an object.
 type Goal struct {
-	// For are the conditions to meet. One version of the object has to meet all of them or, if Any
-	// is set, one of them.
+	// For lists the conditions to meet. One version of the object has to meet all of them or, if
+	// Any is set, one of them.
 	For []condition.Spec
 	Any bool
-	// FailOn are conditions that fail the wait as soon as one of them is met.
+	// FailOn lists conditions that are signs of failure. The wait fails as soon as one of them is
+	// met.
 	FailOn []condition.Spec
 }
 
-// Target selects objects and their goal. Targets with the same goal share the pointer.
+// Target selects objects and specifies their goal. Targets with the same goal share the pointer.
 type Target struct {
 	object.Selection
 	// Kind is the kind as the server describes it. If the server does not serve the kind yet,
@@ -63,15 +64,15 @@ type Engine struct {
 	// whole wait even if Limits extend it; 0 means no such bound.
 	Limits TimeLimits
 	Most   time.Duration
-	// Existence limits how long an object that must exist, or its kind, may be missing. If it is
-	// nil, Timeout applies to missing objects, and a selector that matches nothing is an error.
+	// Existence is how long a required object, or its kind, may be missing. If it is nil, Timeout
+	// applies to missing objects, and a selector that matches nothing is an error.
 	Existence *time.Duration
-	// Objects is set to include objects in the results once they have met their conditions.
+	// Objects means that the result of an object that has met its conditions includes the object.
 	Objects bool
 	// Explain explains why objects make no progress; may be nil.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
-	// Complains reports whether an object's status reports a fault, so that the object is explained
-	// early. It may be nil.
+	// Complains reports whether an object's status indicates a fault. Such an object is explained
+	// early. Complains may be nil.
 	Complains func(*unstructured.Unstructured) bool
 	// StuckAfter is how long an object must make no progress before it is explained. If it is 0,
 	// objects are explained only at the end.
@@ -81,7 +82,7 @@ type Engine struct {
 	EndsFor func(event.Cause) time.Duration
 	// Absent returns a possible reason why an object is missing: its namespace is missing, or its
 	// name is similar to that of another object. It returns "" if it finds no reason. A Ref without
-	// a name stands for a selector that matches nothing. Absent may be nil.
+	// a name represents a selector that matches nothing. Absent may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for one event at a time.
 	Emit func(event.Event)
@@ -133,7 +134,7 @@ func (r *run) end(it *item, action event.Action) {
 		return
 	}
 	r.Emit(it.result())
-	it.live, it.whole, it.verdict = nil, nil, verdict{} // There may be very many.
+	it.live, it.whole, it.verdict = nil, nil, verdict{} // Free memory: there may be very many items.
 }
 
 func (it *item) result() event.Waited {

@@ -113,9 +113,9 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the object's wait if a cause will not go away by itself and has lasted long enough.
-// Only an explanation from fresh reads can end the wait. Without such an explanation, lasts
-// schedules the next one.
+// lasts marks the object as failed if a cause will not go away by itself and has lasted long
+// enough. Only an explanation from fresh reads can have this effect. Without such an explanation,
+// lasts schedules the next one.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -136,7 +136,7 @@ func (r *run) lasts(it *item, h *hang) {
 		h.lasting[keyOf(c)] = first
 		due := first.Add(after)
 		if h.decides && !due.After(now) && h.confirms(c, due) {
-			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not go away on its own", c.Code, now.Sub(first).Round(time.Second))
+			it.note = fmt.Sprintf("ended early: %s has lasted for %s and will not go away on its own", c.Code, now.Sub(first).Round(time.Second))
 			r.end(it, event.Failed)
 			return
 		}

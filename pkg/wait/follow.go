@@ -20,9 +20,9 @@ import (
 )
 
 // follow watches until ctx ends or the view has nothing more to learn. While the kind is not
-// served, even if it was served before, follow keeps looking it up (edge case 45).
+// served, follow keeps looking it up, even if the kind was served before (edge case 45).
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run may change the view.
+	kind, goals, compiled := v.kind, v.goals(), v.compiled // Copy these fields, because the run may change the view.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
@@ -120,8 +120,8 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive handles a message. If the message ends its view and other views replace that view,
-// receive returns them.
+// receive handles a message. If the message ends a view, receive returns the views that replace it;
+// nil if there are none.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {

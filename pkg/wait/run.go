@@ -107,7 +107,7 @@ func (r *run) finished() bool {
 		return !open
 	case r.met > 0 || r.named > 0:
 		return true
-	default: // The selectors match nothing, or nothing is left of it.
+	default: // The selectors match nothing, or nothing that they matched is left.
 		return !slices.ContainsFunc(r.views, (*view).selecting) || r.left == 0 && !r.awaitsFirst()
 	}
 }
@@ -221,7 +221,7 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	if v.kind.Resource == "" {
 		served, err := e.Source.Resource(ctx, v.typ)
 		switch {
-		case ctx.Err() != nil: // The time is over.
+		case ctx.Err() != nil: // Time is up.
 			return
 		case meta.IsNoMatchError(err):
 			tell(message{view: v, gone: true, err: err})
@@ -243,7 +243,7 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	}
 	err := v.sight.List(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
 	switch {
-	case err == nil, ctx.Err() != nil: // Enough was seen, or the time is over.
+	case err == nil, ctx.Err() != nil: // The list is complete, or time is up.
 	case meta.IsNoMatchError(err):
 		tell(message{view: v, gone: true, err: err})
 	default:

@@ -33,7 +33,7 @@ type run struct {
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
-	// missing contains items that did not exist at first, until they are reported.
+	// missing contains the items that did not exist at first and have not been reported yet.
 	missing []*item
 	// told contains the reasons for missing objects that were already reported.
 	told map[string]bool
@@ -57,7 +57,7 @@ type run struct {
 	// stalls decides when stuck objects are explained; hangs contains what is known about them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
-	// passed is set once the user has been told that some stuck objects are not explained.
+	// passed is set once the run has reported that some stuck objects are not explained.
 	passed bool
 }
 
@@ -112,7 +112,7 @@ type view struct {
 	sight *watchset.View
 
 	typ       string
-	kind      object.Kind // Resource is empty while it is not served
+	kind      object.Kind // Resource is empty while the kind is not served
 	namespace string
 	labels    string
 
@@ -188,7 +188,7 @@ type item struct {
 	whole   *unstructured.Unstructured // if the caller asked for objects
 	told    event.Judged               // the last report
 	burst   schedule.Burst
-	done    bool // action is the result
+	done    bool // set once action is the result
 	action  event.Action
 	// expired is set if the object ran out of time during the wait. Its result is then late.
 	// lateTold is set once that has been reported.

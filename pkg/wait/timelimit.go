@@ -182,10 +182,10 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 
 type due struct {
 	at   time.Time // zero without a limit
-	note string    // the limit; empty for that of the whole wait
+	note string    // describes the limit; empty for the limit of the whole wait
 }
 
-// sooner returns the earlier of two dues. A due without a limit is later than any time.
+// sooner returns the earlier of two values. A value without a limit is later than any other.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other

@@ -14,13 +14,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Follow reports changes until ctx ends or nothing more can be seen, and returns why. Calls of tell
-// do not overlap. Follow may report objects that were not requested, because one watch serves a
-// whole namespace.
+// Follow reports changes until ctx ends or no more changes can be seen, and returns the reason.
+// Calls to tell do not overlap. Follow may report objects that were not requested, because one
+// watch serves a whole namespace.
 //
 // A view with Patience fails with a *[BlindError]. It reports a kind as not served only after a
 // second try, because a server that is just starting may not know the kind yet. If the server fails
-// to answer, the view does not report the kind, which may still be served.
+// to answer, the view makes no such report, because the kind may still be served.
 func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -126,8 +126,9 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. Once there have been only errors for the duration patience, add calls
-// giveUp. The caller must hold lock, which guards b.
+// add records an error. If no read succeeds within the duration patience after the first error,
+// giveUp is called. If patience is 0, giveUp is never called. The caller must hold lock, which
+// guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

@@ -23,7 +23,7 @@ type Watcher interface {
 	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
 }
 
-// View is a set of objects to watch. Calls of Follow and List must not overlap. Change the exported
+// View is a set of objects to watch. Calls to Follow and List must not overlap. Change the exported
 // fields only between calls.
 type View struct {
 	Server Watcher
@@ -39,7 +39,7 @@ type View struct {
 	// the view.
 	Patience time.Duration
 	// Search is how long reads may fail before the first list, if Search is shorter than Patience.
-	// If Search is 0, First is not limited in this way; without First, Patience applies.
+	// If Search is 0, First itself decides how long; if First is nil, too, Patience applies.
 	Search time.Duration
 
 	mu    sync.Mutex      // guards the fields below

@@ -45,15 +45,15 @@ type breaker struct {
 	}
 	log        logr.Logger
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica is serving. Until then, test calls fail for a transient
-	// reason.
+	// ready reports whether this replica is serving. While it is not, test calls fail for a
+	// transient reason.
 	ready func() bool
 
 	led       chan struct{}
 	once      sync.Once
 	suspended atomic.Bool
 	circuit   circuit
-	said      string // the last error, until all was well
+	said      string // the last logged error; empty once a step succeeds
 }
 
 func (b *breaker) lead() { b.once.Do(func() { close(b.led) }) }
@@ -110,10 +110,10 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
 	}
-	kind, reason, text := corev1.EventTypeNormal, "CallsResumed", "the API server's calls work again, and are resumed"
+	kind, reason, text := corev1.EventTypeNormal, "CallsResumed", "the API server's calls work again and have been resumed"
 	if b.circuit.suspended {
 		kind, reason = corev1.EventTypeWarning, "CallsSuspended"
-		text = "the API server's calls fail, and are suspended until they work again: there are no warnings, and users are not recorded"
+		text = "the API server's calls are failing and are suspended until they work again: there are no warnings, and users are not recorded"
 	}
 	b.log.Info(text, "configuration", is.Name)
 	b.events.Eventf(object, kind, reason, "%s", text)
@@ -132,7 +132,7 @@ func (b *breaker) say(ctx context.Context, err error) {
 func (b *breaker) metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_admission_suspended",
-		Help: "1 while the API server's calls are suspended because they failed. Only the leader's value is right.",
+		Help: "1 while the API server's calls are suspended because they failed. Only the leader's value is correct.",
 	}, func() float64 {
 		if b.suspended.Load() {
 			return 1
@@ -273,7 +273,7 @@ func (r *reach) HandleWarningHeader(_ int, _, text string) {
 	r.heard = append(r.heard, text)
 }
 
-// try reports whether a test call succeeded. The error says why no test was possible.
+// try reports whether a test call succeeded. If no test was possible, the error gives the reason.
 func (r *reach) try(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

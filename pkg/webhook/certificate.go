@@ -82,7 +82,7 @@ func (s *SelfSigned) add(m manager.Manager) error {
 		CertDir:   s.dir,
 		CAName:    s.service + "-authority", CAOrganization: "k8sconnect",
 		DNSName:    s.service + "." + s.namespace + ".svc",
-		IsReady:    make(chan struct{}), // The guard knows sooner.
+		IsReady:    make(chan struct{}), // Unused, because the guard notices the certificate sooner.
 		Webhooks:   []rotator.WebhookInfo{{Name: s.configuration, Type: rotator.Validating}},
 		FieldOwner: certificateManager,
 	})
@@ -119,7 +119,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func expiry(dir string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "k8sconnect_certificate_expires_timestamp_seconds", Help: "When the certificate that this replica serves expires.",
+		Name: "k8sconnect_certificate_expires_timestamp_seconds", Help: "Expiry time of the certificate that this replica serves.",
 	}, func() float64 {
 		at, err := expiryOf(filepath.Join(dir, corev1.TLSCertKey))
 		if err != nil {

@@ -42,7 +42,7 @@ type guard struct {
 	configurations        typedadmission.ValidatingWebhookConfigurationInterface
 	release               release
 	secret, configuration string
-	certificate           *SelfSigned // nil if another tool makes it
+	certificate           *SelfSigned // nil if another tool creates the certificate
 	log                   logr.Logger
 
 	tokens    tokens

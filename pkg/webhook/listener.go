@@ -28,7 +28,7 @@ type listener struct {
 	address, certDir string
 	tls              *tls.Config
 	handler          http.Handler
-	certificate      *SelfSigned // nil if another tool makes it
+	certificate      *SelfSigned // nil if another tool creates the certificate
 	started          atomic.Bool
 }
 
@@ -111,7 +111,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 	if victim := c.victim(); victim != nil {
 		delete(c.all, victim)
-		go func() { _ = victim.Close() }() // It may wait for the other side.
+		go func() { _ = victim.Close() }() // Close may wait for the other side.
 	}
 }
 
@@ -126,8 +126,8 @@ func (c *connections) victim() (found net.Conn) {
 	return found
 }
 
-// clients requires client certificates signed by an authority. If names are set, the certificate
-// must bear one of them.
+// clients checks that a client certificate is signed by an authority. If names are set, the common
+// name of the certificate must be one of them.
 type clients struct {
 	// authority is a PEM file. It is read again for each connection, because it may be replaced.
 	authority string

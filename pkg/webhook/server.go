@@ -32,7 +32,7 @@ const stopTimeout = 15 * time.Second
 type Server struct {
 	manager     manager.Manager
 	opts        Options
-	certificate *SelfSigned // nil if another tool makes it
+	certificate *SelfSigned // nil if another tool creates the certificate
 	draining    atomic.Bool
 	busy        sync.WaitGroup // the runners
 }
@@ -154,7 +154,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err != nil {
 		return err
 	}
-	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock takes this kind.
+	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock needs this type of recorder.
 	errs := []error{s.manager.Add(server), s.addChecks(server.check, parts.Ready), s.addRunners(parts)}
 	if parts.SelfSigned != nil {
 		errs = append(errs, parts.SelfSigned.add(s.manager))

@@ -72,7 +72,7 @@ func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// List passes every record in the cluster to the function each. It stops early if a call fails.
+// List passes every record in the cluster to the callback. It stops at the first error.
 func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
 	token := ""
 	for {
@@ -91,7 +91,7 @@ func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) er
 	}
 }
 
-// Watch passes every record that is written from now on to the function each, until the watch ends.
+// Watch calls the callback for every record that is written from now on, until the watch ends.
 func (s *Store) Watch(ctx context.Context, each func(*ownership.Record)) error {
 	now := &ownership.RecordList{}
 	if err := s.client.List(ctx, now, client.Limit(1)); err != nil {

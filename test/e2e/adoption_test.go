@@ -36,7 +36,7 @@ func TestAdoptionKilled(t *testing.T) {
 			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
 			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
 		},
-		"not valid before the adoption": {
+		"not valid until the adoption": {
 			before: `{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {selector: {a: a}, ports: [{name: http, port: 80}]}}`,
 			now:    `{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {selector: {a: b}, ports: [{name: http, port: 81}]}}`,
 		},
@@ -49,7 +49,7 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if name != "not valid before the adoption" { // test/property covers the other requests
+			if name != "not valid until the adoption" { // test/property covers the other requests
 				circle.Full(t)
 			}
 			install := func() string {

@@ -63,7 +63,7 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Delete objects in reverse apply order, and explain what blocks the deletion",
+		Short: "Delete in reverse apply order, and explain what blocks a deletion",
 		Long: `Delete objects in reverse apply order, and watch until they are gone. Each
 deletion is bound to the UID of the object: a new object with the same name is
 left alone. If deletion stalls, the reason is printed.

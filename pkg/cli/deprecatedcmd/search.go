@@ -169,7 +169,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 			s.question.Custom.Set(d)
 		}
 	}
-	files := usage.New(s.question) // The tally may have checked versions without these CRDs.
+	files := usage.New(s.question) // s.tally may have checked versions before these CRDs were added.
 	for _, m := range read.Objects {
 		files.Manifest(s.ref(m, s.own), m, manifest.Locate)
 	}

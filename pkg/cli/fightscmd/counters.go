@@ -53,9 +53,9 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
-// counted subtracts the counters in before from the current ones, and returns the number of writes
-// to each resource. Behind a load balancer, a different API server process may answer, and its
-// counters cannot be compared.
+// counted subtracts earlier counters (before) from the current ones, and returns the number of
+// writes to each resource. Behind a load balancer, a different API server process may answer, and
+// its counters cannot be compared.
 func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
 	after, err := w.count(ctx)
 	switch {

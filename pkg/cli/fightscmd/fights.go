@@ -50,7 +50,7 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "fights [TYPE/NAME… | TYPE [NAME…]]",
-		Short: "Find objects that are rewritten in a loop, and by whom",
+		Short: "Find objects that are rewritten in a loop, and their writers",
 		Long: `Watch objects for a while and find those that are rewritten in a loop: two
 owners overwrite each other's field, one writer sets a field back and forth, or
 writes change nothing. fights itself changes nothing.
@@ -106,7 +106,7 @@ func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *options) work(ctx context.Context, in verb.Invocation) error {
-	const pace = 0 // as the server allows
+	const pace = 0 // the server sets the limit
 	server, err := in.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
@@ -151,8 +151,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is skipped without --status, because its objects are written all the
-// time.
+// apart reports whether a kind is skipped unless --status is given, because its objects are written
+// all the time.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

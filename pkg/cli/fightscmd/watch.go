@@ -34,7 +34,7 @@ const (
 	late = time.Second
 	// readWhole limits how many objects are read in full.
 	readWhole = 10
-	// readBefore limits how many objects are read in the state before their first change.
+	// readBefore limits the number of objects whose state before the first change is read.
 	readBefore = 300
 	sideBySide = 6
 	shownLive  = 10
@@ -239,7 +239,7 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if errs != nil && !listwatch.TooOld(errs) { // A version that the server no longer keeps is no fault.
+			if errs != nil && !listwatch.TooOld(errs) { // It is not an error if the server no longer keeps a version.
 				w.unclear++
 			}
 			if !metadata {
@@ -284,7 +284,7 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	}
 }
 
-// history merges the transitions of a path; there is one for each pair of owners.
+// history merges the transitions of a path, of which there is one for each pair of owners.
 func history(recorded []event.Transition, path string) *event.Transition {
 	var out *event.Transition
 	for _, t := range recorded {
@@ -334,7 +334,7 @@ func (w *watch) result() event.Fights {
 		if s.err != nil {
 			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})
 		}
-		if s.err != nil || s.gone { // Without a watch, its writes may have been stored.
+		if s.err != nil || s.gone { // The kind was not watched to the end, so its writes may have been stored.
 			continue
 		}
 		out.Objects += s.objects

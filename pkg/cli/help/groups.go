@@ -42,9 +42,8 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// --help prints the flags in the list first; --help-all also prints the flags in the list rest. An
-// entry "VERB NAME" adds the flag NAME for that verb only; for other verbs, NAME is listed
-// elsewhere.
+// --help prints the flags listed in first, and --help-all also those in rest. An entry "VERB NAME"
+// adds the flag NAME for that verb only; for other verbs, NAME is listed elsewhere.
 type group struct {
 	title       string
 	first, rest []string

@@ -15,8 +15,8 @@ const (
 	widest    = 120
 )
 
-// Usage returns a function that prints the usage of a command. Unlike cobra's, it groups flags by
-// importance, and wraps lines to fit the terminal.
+// Usage returns a function that prints the usage of a command. Unlike cobra's default, the function
+// groups flags by importance, and wraps lines to fit the terminal.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest

@@ -46,8 +46,8 @@ type Options struct {
 	typed bool
 	// Offline means that the verb sends no requests.
 	Offline bool
-	// Prefetch lets Plan start reading objects. It must be off if the objects may change before
-	// they are used.
+	// Prefetch lets Plan start reading objects early. It must be off if the objects could change
+	// before they are used.
 	Prefetch   bool
 	prefetched *prefetched
 	Scope      plan.Options
@@ -171,7 +171,7 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or unchanged. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become yours in this run, so that fields removed from the manifest are removed from the cluster. "+
-			"Those of kubectl apply become yours automatically, once, with your first apply of the object. Empty for none")
+			"Fields of kubectl apply become yours automatically, once, with your first apply of the object. Empty for none")
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
 		"KIND[/NAME] to delete and create again if a change is not possible in place. Repeatable")
 	f.flags = flags
@@ -196,8 +196,8 @@ const adoptFromFlag = "adopt-from"
 // maxManager is the server's maximum length of a field manager, in bytes.
 const maxManager = 128
 
-// ManagerFault returns why the name of a manager is invalid; empty if it is valid. An empty name
-// usually comes from an unset variable.
+// ManagerFault returns the reason why the name of a manager is invalid; empty if it is valid. An
+// empty name usually comes from an unset variable.
 func ManagerFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

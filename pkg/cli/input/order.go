@@ -102,7 +102,7 @@ func (o *Options) Order(ctx context.Context, c *connection.Connection, client *c
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 
-// Arrange orders the manifests, using the kinds that the callback kinds returns.
+// Arrange orders the manifests, using the kinds returned by the callback (kinds).
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
@@ -181,8 +181,8 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll calls the function ask for each kind, concurrently, and returns the kinds. It omits kinds
-// that are unserved or unknown. Any other error cancels all remaining requests.
+// askAll calls ask for each kind concurrently, and returns the kinds. It omits kinds that are not
+// served, or whose server does not answer. Any other error cancels all remaining requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -206,7 +206,8 @@ func askAll(
 	return known, group.Wait()
 }
 
-// unserved reports whether a kind is not served, or the server behind it does not answer.
+// unserved reports whether an error means that a kind is not served, or that the server behind it
+// does not answer.
 func unserved(err error) bool {
 	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }
@@ -253,8 +254,8 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item at the version of kind. If no version of its kind is served, the item is
-// returned unchanged.
+// in returns the item at the version of kind. If kind has no Resource, no version is served, and
+// the item is returned unchanged.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil

@@ -35,7 +35,7 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil || !definesMissing(p) {
-		return nil, nil // With the current kinds this is an error too, or the kinds differ.
+		return nil, nil // Planning with the current kinds reports this error too, unless those kinds differ.
 	}
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
@@ -76,7 +76,8 @@ func definesMissing(p *plan.Plan) bool {
 	return true
 }
 
-// confirm closes the read and returns nil if the server serves other kinds.
+// confirm returns the read if the server serves the same kinds. Otherwise, it closes the read and
+// returns nil.
 func (f *prefetched) confirm(served map[schema.GroupVersionKind]object.Kind) *prefetched {
 	if f == nil || reflect.DeepEqual(f.kinds, served) {
 		return f
@@ -109,8 +110,9 @@ func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schem
 	return schemas{published.ByKind(of), stop}
 }
 
-// likelyAsked returns the versions of objects that contain a list of maps. The server sets defaults
-// in the list items, and only the schema shows whether a default is a change.
+// likelyAsked returns the API versions of objects that are not built in and contain a list of maps.
+// The server sets defaults in the list items, and only the schema shows whether a field is a
+// default or a change.
 func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
 		return nil

@@ -131,7 +131,8 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	return nil
 }
 
-// noObject says that a choice matches no object, and suggests the most similar name.
+// noObject returns an error for a choice that matches no object. The error suggests the most
+// similar name.
 func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
 	var names []string

@@ -38,8 +38,8 @@ func kustomization(u map[string]any) (Contents, error) {
 	return out, nil
 }
 
-// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores stand for a colon, which the name of a
-// role may contain.
+// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores represent a colon, which the name of a
+// role can contain.
 func entryOf(id, version string) (object.Ref, error) {
 	namespace, rest, first := strings.Cut(id, "_")
 	last := strings.LastIndexByte(rest, '_')

@@ -85,7 +85,7 @@ func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 // Manager returns the field manager of the tool.
 func (o Of) Manager() string { return o.tool.manager }
 
-// Render returns the command that prints the manifests that the tool applies next.
+// Render returns the command that prints the manifests that the tool will apply next.
 func (o Of) Render() string {
 	return strings.NewReplacer("NAMESPACE", o.Namespace, "NAME", o.Name).Replace(o.tool.render)
 }
@@ -113,7 +113,7 @@ func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 func elsewhere(by string) error {
 	return &object.HintedError{
 		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not in this one"),
-		Advice: "name the objects, with --context for the cluster that has them",
+		Advice: "name the objects, and select their cluster with --context",
 	}
 }
 

@@ -100,8 +100,8 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, err
 }
 
-// Caution returns why the live objects may differ from the manifest; empty if Helm finished the
-// release.
+// Caution returns the reason why the live objects might differ from the manifest; empty if Helm
+// finished the release.
 func (r HelmRelease) Caution() string {
 	switch status := r.Info.Status; {
 	case strings.HasPrefix(status, "pending-"):
@@ -140,7 +140,7 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 // plain returns the uncompressed data of a release. It also accepts data that is not compressed, as
 // in the oldest releases.
 func plain(raw []byte) ([]byte, error) {
-	const most = 64 << 20 // A Secret has at most 1 MB; no manifest is this much larger.
+	const most = 64 << 20 // A Secret holds at most 1 MB, and no manifest shrinks to 1/64 of its size.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
 		return raw, nil
 	}

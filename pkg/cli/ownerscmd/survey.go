@@ -28,7 +28,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are the flags of owners that count or rewrite many objects.
+// Flags are the flags with which the verb owners counts or rewrites many objects.
 type Flags struct {
 	summary bool
 	expect  []string
@@ -42,7 +42,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
-		"Count fields, list those outside the status that managers other than these own, and exit with 1 if there are any; kube-* is a pattern. Repeatable")
+		"Count fields, list those outside the status that are owned by other managers, and exit with 1 if there are any; kube-* is a pattern. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
 		"Move owners from API versions that are no longer served to a served one that has all their paths")
@@ -61,7 +61,7 @@ type surveyOptions struct {
 	out   *printer.Printer
 }
 
-// Asked holds the other flags of owners.
+// Asked holds the other flags of the verb owners.
 type Asked struct {
 	Target   target.Flags
 	Managers []string
@@ -245,8 +245,8 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere reports managers named in a flag that own nothing, and suggests similar names. It ignores
-// patterns, and results without objects.
+// nowhere returns a message about the managers in names that own nothing, with similar names; empty
+// if there are none. It ignores patterns, and results without objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -270,8 +270,8 @@ func unreadOf(unread []event.Unread) error {
 	return Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read")
 }
 
-// Unread returns an error about everything that could not be read, or nil. needs is the hint if a
-// permission is missing.
+// Unread returns an error about everything that could not be read; nil if everything was read. The
+// parameter needs is the hint if a permission is missing.
 func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil

@@ -31,7 +31,8 @@ type events struct {
 	verb   string
 }
 
-// patience bounds the request for an Event, because a run should not wait for Events.
+// patience is the timeout for creating an Event. It is short because a run should not wait for
+// Events.
 const patience = 3 * time.Second
 
 // send creates an Event on the set's parent. It ignores failures, because they must not affect the

@@ -51,7 +51,7 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Also prune objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	flags.BoolVar(&f.adopt, "adopt", false, "Deprecated: --allow-join")
-	_ = flags.MarkHidden("adopt") // pflag would print its notice to stdout.
+	_ = flags.MarkHidden("adopt") // MarkDeprecated would print a notice to stdout.
 	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set even if they belong to another set, a Helm release, or a Flux or Argo CD application")
 	if writes {
 		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty or contains less than half of the set")
@@ -69,13 +69,14 @@ type ConfirmFlags struct {
 // Add adds the flags.
 func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
-	flags.StringVar(&f.digest, "confirm", "", "Delete the set without asking, but only what an earlier run showed with this DIGEST; for CI")
+	flags.StringVar(&f.digest, "confirm", "", "Delete the set without asking, if an earlier run showed the same deletions with this DIGEST; for CI")
 }
 
 // Check returns an error if the value of --confirm is not a digest.
 func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
 
-// Offer says how to confirm the deletion that a dry run showed; empty if it showed none.
+// Offer returns a line that explains how to confirm the deletion that a dry run showed; empty if it
+// showed none.
 func (f *ConfirmFlags) Offer() string {
 	if f.shown == "" {
 		return ""
@@ -145,7 +146,8 @@ type Options struct {
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
-	// Reviewed means that the run may change only what was reviewed, including the prune.
+	// Reviewed means that all changes of the run, including those of the prune, are limited to what
+	// was reviewed.
 	Reviewed bool
 }
 

@@ -28,8 +28,7 @@ type LockFlags struct{ timeout time.Duration }
 
 const timeoutFlag = "lock-timeout"
 
-// Add adds the flag. Its default is longer than the time for which a killed run still holds the
-// lock.
+// Add adds the flag. Its default is long enough for the lock of a killed run to expire.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
 		"How long to wait for the lock of the set if another run holds it; 0 does not wait")
@@ -76,8 +75,8 @@ func Caller() string {
 	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
-// Hold waits for the lock. The returned context ends when the lock is lost. If the input contains
-// the parent's namespace, Hold calls brings to create it; otherwise brings may be nil.
+// Hold waits for the lock. The returned context ends when the lock is lost. If the parent's
+// namespace does not exist, Hold calls brings to create it. brings may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -109,8 +108,8 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls the function do while the lock is held, and creates Events at the start and at the
-// end. If there is no lock, it creates no Events.
+// Announce calls do while the lock is held, and creates Events at the start and at the end. If
+// there is no lock, it creates no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -143,7 +142,7 @@ func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists 
 	l.Ended(history.Refused)
 	l.Release(ctx)
 	if !exists {
-		_ = l.Remove(ctx, server) // The Lease is small and harmless.
+		_ = l.Remove(ctx, server) // A Lease that is left behind is small and harmless.
 	}
 }
 

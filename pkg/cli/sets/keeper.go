@@ -21,7 +21,7 @@ import (
 // Usual is the default number of runs to keep.
 const Usual = 10
 
-// endTime bounds the requests that record the result of a run.
+// endTime limits the time for recording the result of a run.
 const endTime = 15 * time.Second
 
 // Keeper keeps the history of one set.
@@ -45,7 +45,7 @@ type Keeper struct {
 // deleted.
 type History interface {
 	// Last returns the last run at the time when this run acquired the lock; its ID is empty if
-	// there was none. sure means that no other run has held the lock since that last run.
+	// there was none. sure means that no other run can have followed that last run.
 	Last() (last history.Run, sure bool, err error)
 	// Note records the current run with the lock's next request.
 	Note(run history.Run)
@@ -104,7 +104,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.run, again = kept.Follow(run); again {
 		k.run = history.Run{}
 		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
-			k.History.Note(newest) // It is still the last run, even if the Lease does not record it.
+			k.History.Note(newest) // newest is still the last run, even if the Lease does not record it.
 		}
 		return nil
 	}

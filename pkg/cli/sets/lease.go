@@ -172,7 +172,7 @@ func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, L
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted.IsZero() {
-		return ctx, func() {}, l.server // Its retries are those of the run.
+		return ctx, func() {}, l.server // Before the lock is held, requests are retried as in the rest of the run.
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	return ctx, cancel, l.server
@@ -205,10 +205,10 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	spec := resourcelock.LeaderElectionRecordToLeaseSpec(&lease)
-	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // An API type can be converted.
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // Converting an API type cannot fail.
 	notes := map[string]string{RunAnnotation: l.run, SetAnnotation: l.set, ResultAnnotation: string(history.Running), WhoAnnotation: l.who}
 	free := lease.HolderIdentity == ""
-	if free { // The patch leaves the former holder's name.
+	if free { // The patch keeps the name of the former holder.
 		delete(notes, WhoAnnotation)
 		notes[ResultAnnotation] = string(cmp.Or(l.result, history.Failed))
 	}
@@ -252,7 +252,7 @@ func (l *Lock) Note(run history.Run) {
 	l.note = note
 }
 
-// NoteNow implements [History]. It sends only while the lock is held.
+// NoteNow implements [History]. It sends its request only while the lock is held.
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
 	l.mu.Lock()

@@ -54,8 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set that has members among the collected objects. The parameter would
-// means that nothing was written. Warn ignores failed requests.
+// Warn warns once about each set that has members among the collected objects. The parameter
+// (would) is true if nothing was written. Warn ignores failed requests.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// Spelled returns the name of the parent's set as a user in its namespace would write it.
+// Spelled returns the name of the parent's set as a user in the parent's namespace would write it.
 func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }

@@ -85,8 +85,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns the kinds whose objects may be parents. If the user may not list CRDs, these are
-// only Secret and ConfigMap.
+// parents returns the kinds whose objects can be parents. If the user is not allowed to list CRDs,
+// these are only Secret and ConfigMap.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -155,7 +155,7 @@ func find(ctx context.Context, server Server, id string, members []object.Ref) (
 		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
 		visit := func(u *unstructured.Unstructured) {
 			ref := object.RefOf(u)
-			ref.GVK = kind.GVK // Metadata lists have their own kind.
+			ref.GVK = kind.GVK // Objects in a metadata list have the kind PartialObjectMetadata.
 			if applyset.ID(ref) == id {
 				parent = ref
 			}

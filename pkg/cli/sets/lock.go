@@ -27,12 +27,13 @@ const (
 	// attempts.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one renewal request, because a hanging request must not use up the validity.
+	// attempt is the timeout of each of the election's requests while the lock is held. Without it,
+	// a hanging request could use up the validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder keeps trying to renew its Lease. It does not write during this
-	// time.
+	// outage is how long a holder keeps trying to renew its Lease. Once less than margin remains of
+	// the validity, its writes wait for a renewal.
 	outage = time.Minute
-	// goodbye bounds the request that releases the lock.
+	// goodbye limits the time for releasing the lock.
 	goodbye = 3 * time.Second
 )
 
@@ -49,10 +50,11 @@ type Lock struct {
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first is the client that acquires the lock. server is the client for the next request; once
-	// the lock is held, that client does not retry.
+	// first is the client that acquires the lock and that NoteNow uses. server is the client for
+	// all other requests; once the lock is held, it does not retry.
 	first, server LeaseServer
-	// version is the lease's resourceVersion. since is when this version was first seen.
+	// version is the resourceVersion of the Lease. since is the time at which this version was
+	// first seen.
 	lease    resourcelock.LeaderElectionRecord
 	version  string
 	since    time.Time
@@ -68,8 +70,8 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was holds the note that this run found in the Lease. sure means that the previous holder
-	// wrote that note.
+	// The field was holds the note that this run found in the Lease; sure means that no other run
+	// can have followed the run in that note.
 	was  string
 	sure bool
 	// note is the note about this run; empty if this run has applied nothing.
@@ -101,7 +103,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 	acquired := l.news
 	go func() {
 		defer close(l.done)
-		for electing.Err() == nil { // After its deadline, the next election tries to renew.
+		for electing.Err() == nil { // When an election ends at its deadline, the next one tries to renew.
 			elector.Run(electing)
 		}
 	}()
@@ -120,7 +122,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 }
 
 // age returns the time since the last renewal. The monotonic clock may stop while the machine
-// sleeps, and someone may set the wall clock, so age returns the larger of the two.
+// sleeps, and the wall clock may be changed, so age returns the larger of the two times.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
@@ -163,8 +165,8 @@ func (l *Lock) wake() {
 	l.news = make(chan struct{})
 }
 
-// loses ends the run before it ends the election. Otherwise, a write between the two would seem to
-// have been refused by the server.
+// loses records that the lock is lost. It ends the run first and then the election. Otherwise, a
+// write between the two would seem to have been refused by the server.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}

@@ -82,8 +82,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// grow adds to the promise what the input needs. It keeps additions that other runs make at the
-// same time.
+// grow adds the kinds and namespaces of the input to the promise. It keeps additions that other
+// runs make at the same time.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)

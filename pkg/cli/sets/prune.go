@@ -37,7 +37,7 @@ func (d *Leaving) Stayed() []applyset.Kept {
 	return slices.Clone(d.stayed)
 }
 
-// stays returns why a live member is kept; empty if it is deleted.
+// stays returns the reason to keep a live member; empty if the member is deleted.
 func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,7 +28,7 @@ type Run struct {
 	DryRun    object.DryRun
 	Manager   string
 	// Ask asks the user to confirm the deletion of the doomed members; doubt is the reason for
-	// asking. It is nil if no user can be asked.
+	// asking. Ask is nil if no user can be asked.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
 	// Approve is called before the first write, once the members to prune are known. An error ends
 	// the run. Approve may be nil.
@@ -53,8 +53,8 @@ type Run struct {
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise before the run. upcoming are the kinds in the input that were not
-	// served at that time.
+	// promised is the promise before the run adds the input. upcoming lists the kinds in the input
+	// that were not served at that time.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
@@ -323,7 +323,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	return nil
 }
 
-// whyNot returns why nothing may be pruned; empty if the run may prune.
+// whyNot returns the reason not to prune; empty if the run may prune.
 func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
 	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):

@@ -216,7 +216,7 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	if err != nil {
 		return err
 	}
-	there := namespace == s.Record.Parent.Namespace // The parent was read in it.
+	there := namespace == s.Record.Parent.Namespace // The parent was read in this namespace.
 	if !there {
 		_, err = s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace})
 		if apierrors.IsNotFound(err) {

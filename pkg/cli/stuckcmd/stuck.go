@@ -114,7 +114,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		return err
 	}
 	if only != "" && slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == only }) {
-		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, because you may not list Pods in all namespaces; choose another with -n"})
+		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, because you are not allowed to list Pods in all namespaces; choose another with -n"})
 	}
 	var found []stuck.Explained
 	var unread error
@@ -190,8 +190,7 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 }
 
 // If the user gave no namespace, widen makes the search cover all namespaces, provided that the
-// user may list Pods in all of them. If the user may not, widen returns the only namespace to
-// search.
+// user is allowed to list Pods in all of them. Otherwise, it returns the only namespace to search.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {

@@ -102,7 +102,8 @@ func once(all []Target) []Target {
 	return out
 }
 
-// WhyAbsent returns a function that says why an object may be missing; "" if the reason is unknown.
+// WhyAbsent returns a function that returns the reason why an object may be missing; "" if the
+// reason is unknown.
 func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
@@ -128,8 +129,8 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// MissingNamespace says that a namespace does not exist, and names a similar one; empty if the
-// namespace exists or cannot be read.
+// MissingNamespace returns a message that a namespace does not exist, with a similar name if there
+// is one. The message is empty if the namespace exists or cannot be read.
 func MissingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {

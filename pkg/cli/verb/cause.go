@@ -24,11 +24,11 @@ type CauseFlag struct {
 
 const (
 	causeFlag = "fail-on-cause"
-	// usualCauses stands for all causes that do not go away on their own.
+	// usualCauses selects all causes that do not go away on their own.
 	usualCauses = "usual"
 )
 
-// Add adds the flag to a command. The parameter otherwise describes the flag's default.
+// Add adds the flag to a command. The parameter (otherwise) describes the flag's default.
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,

@@ -56,7 +56,7 @@ func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
-// Status prints the error that ended a run and returns the exit status. The callback say masks a
+// Status prints the error that ended a run and returns the exit status. It calls say to mask a
 // message.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
@@ -140,7 +140,7 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 // Flatten unpacks errors.Join, so that each error gets its own line.
 func Flatten(err error) []error {
 	var all []error
-	switch e := err.(type) { //nolint:errorlint // Only the outermost error: the text of a wrapped one belongs together.
+	switch e := err.(type) { //nolint:errorlint // Only the outermost error is unpacked: the text of a wrapping error must stay in one piece.
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
 			all = append(all, Flatten(one)...)

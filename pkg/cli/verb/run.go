@@ -58,8 +58,8 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o. The parameter more is appended to the flag's usage, and the parameter words
-// to its completions.
+// OutputFlag adds -o. The text in more is appended to the flag's usage, and words are added to its
+// completions.
 func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1

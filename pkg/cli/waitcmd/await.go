@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Flags are the flags of apply for waiting.
+// Flags are apply's flags for waiting.
 type Flags struct {
 	HangFlags
 	wait      bool
@@ -41,7 +41,8 @@ type Awaited struct {
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Set
-	// hanging configures how stuck objects are explained; limits are how long objects may take.
+	// hanging configures how stuck objects are explained; limits contains the time limits of
+	// objects.
 	hanging Hanging
 	limits  wait.TimeLimits
 }
@@ -244,7 +245,8 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 	}
 }
 
-// Target returns the object of a manifest as a wait target. Its kind may not be served yet.
+// Target returns the object of a manifest as a wait target. The server might not serve its kind
+// yet.
 func Target(it plan.Item, goal *wait.Goal) wait.Target {
 	kind := it.Kind
 	if kind.GVK.Empty() {

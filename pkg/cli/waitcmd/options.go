@@ -142,14 +142,14 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 	return r.Source.Schema(ctx, kind)
 }
 
-// HangFlags are the flags for stuck objects, for verbs that wait.
+// HangFlags are the flags about stuck objects that waiting verbs share.
 type HangFlags struct {
 	stuckAfter time.Duration
 	causes     verb.CauseFlag
 	logs       int
 }
 
-// Add adds the flags. The parameter otherwise describes the default of --fail-on-cause, which
+// Add adds the flags. The parameter (otherwise) describes the default of --fail-on-cause, which
 // accepts the given causes.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
@@ -182,7 +182,7 @@ func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, e
 	return h, err
 }
 
-// Onto lets an engine explain stuck objects. Its Emit must be set.
+// Onto lets an engine explain stuck objects. The engine's Emit must be set.
 func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}

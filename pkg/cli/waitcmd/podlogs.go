@@ -23,7 +23,7 @@ const (
 	// reused.
 	logsAtOnce = 3
 	logsKept   = time.Minute
-	// logWait bounds the requests for a log, which the server forwards to the node.
+	// logWait limits the time for reading one log, because the server requests it from the node.
 	logWait = 4 * time.Second
 	// logTries is how many times a log is requested, each time with fewer lines.
 	logTries = 3
@@ -39,7 +39,7 @@ type podLogs struct {
 
 	mu    sync.Mutex
 	known map[event.Container]podLog
-	// refused are the namespaces whose logs the user may not read.
+	// refused contains the namespaces in which the user is not allowed to read logs.
 	refused map[string]bool
 }
 
@@ -83,7 +83,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 			p.refused = map[string]bool{}
 		}
 		p.refused[c.Namespace] = true
-		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); causes are shown without logs"})
+		p.emit(event.Warned{Text: "--logs: you are not allowed to read the logs of Pods in namespace " + c.Namespace + " (get pods/log); causes are shown without logs"})
 	}
 	if ctx.Err() != nil {
 		return podLog{}, sent

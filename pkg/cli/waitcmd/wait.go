@@ -76,14 +76,14 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
-	flags.BoolVar(&f.any, "any", false, "Meeting one --for is enough; otherwise the object must meet all of them at the same time")
+	flags.BoolVar(&f.any, "any", false, "Meeting one --for is enough; without this flag, the object must meet all of them at the same time")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms as --for. Repeatable")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 does not wait but checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.times.Add(cmd)
 	f.config.Add(cmd)
-	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule by which objects of this KIND are ready, and where it comes from; does not wait")
+	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule that decides whether objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off unless given", unready.Lastings())
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: "+strings.Join(waitFormats(), ", ")+
@@ -169,7 +169,7 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work connects to the cluster and waits. Its timeout starts at the time in began.
+// work connects to the cluster and waits. Its timeout is counted from the given time (began).
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()

@@ -45,13 +45,13 @@ type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	failed map[schema.GroupVersion]error
-	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). A
-	// group version that is in neither is not served.
+	// whole is set if the fields lists and failed are complete, as with aggregated discovery
+	// (KEP-3352). The server does not serve a group version that is in neither of them.
 	whole bool
 }
 
-// NewCache returns the cache for a server. It is in memory if cacheDir, kubectl's cache folder, is
-// empty.
+// NewCache returns the cache for a server. cacheDir is kubectl's cache folder. If cacheDir is "",
+// the cache is only in memory.
 func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	if cacheDir == "" {
 		client, err := discovery.NewDiscoveryClientForConfig(config)

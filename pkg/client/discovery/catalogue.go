@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A kind is not served if it is missing from a list of all kinds that is younger than renewAfter.
+// renewAfter is the age from which a list of all kinds is read again if it lacks a kind. If a
+// younger list lacks the kind, the server does not serve it.
 const renewAfter = time.Second
 
 // search calls find with everything that the server serves. If find does not find the type in an
@@ -111,7 +112,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping spells the kind as in text.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The kind in the mapping is spelled as in text.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
@@ -189,8 +190,8 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
-// Serves returns a function that reports whether the server serves a kind now. It is true for a
-// version whose server does not answer.
+// Serves returns a function that reports whether the server serves a kind now. The function also
+// returns true if the server behind the kind's version does not answer.
 func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

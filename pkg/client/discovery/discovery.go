@@ -1,6 +1,6 @@
-// Package discovery finds out how an API server serves kinds. It knows their names and aliases,
-// similar names, new and removed kinds, and schemas. Start with [New]. It never writes to the
-// cluster.
+// Package discovery finds out which kinds an API server serves, and how. It covers their names,
+// aliases and schemas, similar names, and kinds that were added or removed. Start with [New]. It
+// never writes to the cluster.
 package discovery
 
 import (
@@ -105,8 +105,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls the callback done at growing intervals, and returns once done is true or the time has
-// passed. It returns an error only if ctx ends.
+// until calls the callback (done) at increasing intervals. It returns once the callback returns
+// true, or once the time limit (within) has passed. It returns an error only if ctx ends.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -190,7 +190,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 		return err
 	})
 	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
-		none.Err = nil // Only servers of other groups do not answer.
+		none.Err = nil // The servers that do not answer belong to other groups.
 	}
 	if err != nil {
 		return object.Kind{}, err

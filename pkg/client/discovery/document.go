@@ -104,9 +104,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns the schema to which a schema refers, with the keywords next to the reference. It
-// returns a schema without a reference as it is. A circular reference becomes an object without
-// properties. followed holds the references so far.
+// follow returns the schema to which a schema refers, with the keywords next to the reference. If
+// the schema has no reference, follow returns it unchanged. A circular reference becomes an object
+// without properties. The parameter followed contains the references followed so far.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -178,7 +178,7 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside returns the referred schema with the keywords next to the reference. These keywords can
+// beside returns the referenced schema with the keywords next to the reference. These keywords can
 // differ between uses of a schema: selectors are atomic by type, but granular in one place.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {

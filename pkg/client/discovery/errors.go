@@ -40,7 +40,7 @@ func (e *NoKindError) Error() string {
 
 func (e *NoKindError) Unwrap() error { return e.Err }
 
-// Is makes meta.IsNoMatchError true.
+// Is makes meta.IsNoMatchError return true for the error.
 func (e *NoKindError) Is(target error) bool {
 	_, ok := target.(*meta.NoKindMatchError)
 	return ok
@@ -57,12 +57,12 @@ func (e *NoKindError) Hint() string {
 		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
-		return "it answers when one is created, but stores nothing, so there is nothing to read or delete"
+		return "the server only answers requests to create one, so there is nothing to read or delete"
 	}
 	if e.Err != nil {
 		return apiHint(e.GVK)
 	}
-	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // No CRD brings Kubernetes' own kinds.
+	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // Kubernetes' own kinds have no CRDs.
 		return "see what this version of Kubernetes serves: " + command.Kubectl("api-resources", "--api-group="+e.GVK.Group)
 	}
 	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
@@ -114,7 +114,7 @@ func (e *NoTypeError) Error() string {
 
 func (e *NoTypeError) Unwrap() error { return e.Err }
 
-// Is makes meta.IsNoMatchError true.
+// Is makes meta.IsNoMatchError return true for the error.
 func (e *NoTypeError) Is(target error) bool {
 	_, ok := target.(*meta.NoResourceMatchError)
 	return ok

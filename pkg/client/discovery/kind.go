@@ -56,8 +56,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 }
 
 // Remembered returns a kind from the cache. sure is false for a custom kind that was cached before
-// this run, for which Kind would ask the server. The error is a *NoKindError if the cache lacks the
-// kind, although Kind may find it.
+// this run. Kind would ask the server for such a kind. If the cache lacks the kind, the error is a
+// *NoKindError, but Kind may still find it.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -135,8 +135,8 @@ func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list 
 type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
 // listedNow requests the kinds of a group version. Concurrent callers share one request. If that
-// request fails, each of the other callers sends its own, because the shared request may only have
-// been interrupted.
+// request fails, each of the other callers sends its own, because the shared request may have
+// failed only because its caller was interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
@@ -258,8 +258,8 @@ func definitionKind() object.Kind {
 
 // Established waits until the API server has accepted a CRD, for at most Options.Timeout. The error
 // is a *NotEstablishedError if another CRD already uses the names, or if the CRD was not accepted
-// in time. Established returns nil at once if we may not read CRDs. [Discovery.Served] does not
-// need that permission.
+// in time. If we have no permission to read CRDs, Established returns nil at once.
+// [Discovery.Served] does not need that permission.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {
@@ -286,8 +286,8 @@ func (d *Discovery) Established(ctx context.Context, definition string) (err err
 }
 
 // DefinitionAnnotations returns the name and the annotations of a kind's CRD. There are no
-// annotations if there is no CRD or if we may not read it. The server sends only metadata, because
-// a CRD may be a megabyte in size.
+// annotations if there is no CRD or if we have no permission to read it. The server sends only
+// metadata, because a CRD may be a megabyte in size.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

@@ -87,7 +87,7 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 		return schema.GroupVersion{}, &contradiction{"the core kinds are not listed"}
 	}
 	if errors.As(s.failed[gvk.GroupVersion()], new(discovery.StaleGroupVersionError)) {
-		return schema.GroupVersion{}, errDeadAPI // The group does not list such a version.
+		return schema.GroupVersion{}, errDeadAPI // The group does not list a version whose server does not answer.
 	}
 	for _, group := range s.groups.Groups {
 		if group.Name != gvk.Group {
@@ -226,15 +226,17 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 	return use
 }
 
-// unseenFor is how long to wait for a kind if we may not read CRDs. A server with little load needs
-// 10 to 60 ms.
+// unseenFor is how long to wait for a kind if we have no permission to read CRDs. A lightly loaded
+// server needs 10 to 60 ms.
 const unseenFor = 2 * time.Second
 
 // Upcoming waits for a kind whose CRD exists, but which the server does not serve yet (edge case
-// 18). It first calls tell with the name of the CRD. It waits at most for Options.Timeout.
+// 18). It first calls tell with the name of the CRD. It waits at most Options.Timeout for the API
+// server to accept the CRD, and then at most as long again for the kind to be served.
 //
-// If we may not read CRDs, it waits briefly, or not at all if a served kind has almost the same
-// name. The error is a *NoKindError if there is no CRD, or if the kind was not served in time.
+// If we have no permission to read CRDs, it waits briefly, or not at all if a served kind has
+// almost the same name. The error is a *NoKindError if there is no CRD, or if the kind was not
+// served in time.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
@@ -268,8 +270,8 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 }
 
 // Served waits until the server serves the kind. A CRD may be Established before the server serves
-// it (apiextensions-apiserver#5; edge case 18). The parameter within limits the wait; 0 means
-// Options.Timeout.
+// it (apiextensions-apiserver#5; edge case 18). Served waits for at most the given time (within); 0
+// means Options.Timeout.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
@@ -317,10 +319,10 @@ func sameGroup(typed, group string) bool {
 // often differ only in one word, or in one letter of a short word: ecs.aws.upbound.io is not a
 // misspelling of ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
-	const most, letters = 2, 4 // edits in total, and letters of a word for each edit
+	const most, letters = 2, 4 // limit on all edits, and number of letters that a word needs for each edit
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")
 	if len(one) != len(other) {
-		return strings.Join(one, "") == strings.Join(other, "") // a dot too many or too few
+		return strings.Join(one, "") == strings.Join(other, "") // they differ only in their dots
 	}
 	edits := 0
 	for i := range one {

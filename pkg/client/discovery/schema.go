@@ -58,10 +58,11 @@ func schemaError(kind object.Kind, err error) error {
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
-// Lookup returns the schema of a kind, or nil, and a function that follows one reference in it. A
-// followed schema has the keywords next to the reference, and the name of its type as its ID. For a
-// schema without a reference, the function returns the schema itself. Types are decoded on first
-// use. Schemas are shared and must not be changed. Both functions are safe for concurrent use.
+// Lookup returns the schema of a kind, or nil, and a function that follows one reference in it. The
+// function returns the referenced schema with the keywords next to the reference; its ID is the
+// name of its type. For a schema without a reference, the function returns the schema itself. Types
+// are decoded on first use. Schemas are shared and must not be changed. Both functions are safe for
+// concurrent use.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
 // SchemaOnce returns a Lookup that requests each document only once. If the server does not answer,
@@ -71,7 +72,7 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is like SchemaOnce, but requests the list of documents at once. A call of expect
+// SchemaAhead is like SchemaOnce, but requests the list of documents at once. Calling expect
 // requests the documents of the given group versions. If a group version is missing from the list,
 // the list is requested again when the group version is needed. A failed prefetch is neither
 // reported nor retried until its result is needed. The caller must call stop at the end. After
@@ -83,7 +84,7 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	again := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
 		if known := first(); known == nil || known.of(gv) != nil {
-			return known // Without an answer, another question would get none.
+			return known // If the server did not answer, there is no point in asking again.
 		}
 		return again()
 	}, what)
@@ -162,7 +163,8 @@ func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	return paths
 }
 
-// published reads the addresses of the documents. asked is as in [transport.Request].
+// published reads the addresses of the documents. The parameter asked has the same meaning as Asked
+// in [transport.Request].
 func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.live.RESTClient())
 	err = d.requests.Do(ctx, transport.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forSchemas, Asked: asked}, func(ctx context.Context) (err error) {

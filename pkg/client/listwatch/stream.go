@@ -54,7 +54,7 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// A watch that lasts less than quick did not end because of its age. The reason may persist, so
+// A watch that ends sooner than this did not end because of its age. The reason may persist, so
 // there is a pause before the next watch.
 const quick = time.Second
 

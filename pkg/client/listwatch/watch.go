@@ -38,9 +38,9 @@ type Source struct {
 // If that is impossible (410 Gone), it reads the list again and reports missing objects as Gone
 // (edge case 50). Each failed request is reported as Unreadable, and the recovery as Synced.
 //
-// If we may not watch, Watch polls the list. If we may not list, it polls the object called Name. A
-// role with resourceNames allows listing and watching each of its objects by Name. Objects that
-// Labels or Fields no longer match are reported as Gone.
+// If we have no permission to watch, Watch polls the list. If we have no permission to list, it
+// polls the object called Name. A role with resourceNames allows listing and watching each of its
+// objects by Name. Objects that Labels or Fields no longer match are reported as Gone.
 //
 // [transport.Unserved] is true for the error if the server does not serve the kind, or has stopped
 // serving it.
@@ -125,8 +125,8 @@ func (w *watching) ref() object.Ref {
 }
 
 // poll calls read until read fails or ctx is done. It pauses longer after a slower read, to spare
-// the server. lacks is the verb that we may not use, or "". poll reports lacks only if one read is
-// not enough.
+// the server. lacks is the verb for which we have no permission, or "". poll reports this verb only
+// if one read is not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}

@@ -118,7 +118,8 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// Denied reports whether we may not use a verb, or whether the kind does not support it.
+// Denied reports whether a request failed because we have no permission for its verb, or because
+// the kind does not support the verb.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }

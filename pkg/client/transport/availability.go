@@ -61,7 +61,7 @@ type search struct {
 }
 
 const (
-	// fresh is how long after an answer the server is assumed to be reachable.
+	// fresh is how long the server is assumed to be reachable after it was last found to be.
 	fresh = time.Second
 	// settling is how long a server that is reachable again may take to become ready. After that,
 	// requests are sent anyway, and their errors show what is wrong.
@@ -243,9 +243,9 @@ func (o *availability) stallAfter() time.Duration {
 }
 
 // listen watches a request that has no answer yet. If the server does not answer a probe either,
-// listen ends the request. If the server answers the probe, listen reports that the request takes
-// long (edge case 91), or ends the request if its Patience has run out. listen returns when ctx is
-// done.
+// listen ends the request. If the server answers the probe, listen reports that the request is
+// taking a long time (edge case 91), or ends the request if its Patience has run out. listen
+// returns when ctx is done.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -275,8 +275,9 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports that a request is waiting for the credential program. The wait started
-// at the time began. After --server-timeout, awaitsCredentials ends the request.
+// awaitsCredentials reports that a request is waiting for the credential program. began is the
+// start of the wait. If the wait lasts longer than --server-timeout, awaitsCredentials ends the
+// request.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -307,9 +308,9 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has had no answer since the given time. The
-// request ends when its shared patience runs out. It also ends after half of that time, so that it
-// can be sent again in case it was lost.
+// losesPatience reports whether to end a request that has had no answer since the given time. It
+// ends when the time limit of its Patience is reached. It also ends when it has had no answer for
+// half of that limit, so that it can be sent again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
@@ -347,7 +348,7 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 // The outage is over only when the count is zero, so an answer to an earlier request does not end
 // it.
 type outages struct {
-	over func() // is called when all have ended and the server answers
+	over func() // is called when the count is zero and the server has answered
 
 	mu       sync.Mutex
 	open     int

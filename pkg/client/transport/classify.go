@@ -15,16 +15,16 @@ import (
 type Class int
 
 const (
-	// Final failures would recur.
+	// Final means that the failure would recur.
 	Final Class = iota
-	// Busy failures are transient, such as those of a busy server, or a conflict with a concurrent
-	// request.
+	// Busy means that the failure is transient, such as a failure of a busy server, or a conflict
+	// with a concurrent request.
 	Busy
-	// Unexplained failures are internal errors without a reason. They come from a change of etcd's
-	// leader, from an unknown field, or from a manifest that server-side apply cannot merge
-	// (k/k#113482).
+	// Unexplained means that the failure is an internal error without a reason. Such an error comes
+	// from a change of etcd's leader, from an unknown field, or from a manifest that server-side
+	// apply cannot merge (k/k#113482).
 	Unexplained
-	// Lost requests got no answer from an API server.
+	// Lost means that the request got no answer from an API server.
 	Lost
 )
 

@@ -93,7 +93,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// In the response of /readyz, failing checks begin with [-].
+// In a response from /readyz, failing checks begin with [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -205,7 +205,7 @@ func asLost(ctx context.Context, err error) error {
 }
 
 func refused(err error) bool {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // an alert of TLS
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // a TLS alert
 		return true
 	}
 	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) ||

@@ -25,8 +25,8 @@ type Request struct {
 	Ref object.Ref
 	// About lists the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
-	// Guarded requests are bound to a UID or a resource version. Their conflicts are not retried,
-	// except conflicts about a quota.
+	// Guarded is set for a request that creates an object, or that is bound to a UID or a resource
+	// version. A conflict is then not retried, unless it is about a quota.
 	Guarded bool
 	// Creates is set if the request must create the object. After a lost answer, a conflict may be
 	// with the object that an earlier attempt created.
@@ -36,14 +36,14 @@ type Request struct {
 	// Quiet is set for an internal request. Its warnings are not shown, and a missing answer is not
 	// reported.
 	Quiet bool
-	// Bulk requests take time that depends on the amount of data, so their duration says nothing
+	// Bulk is set for a request whose duration depends on the amount of data, and so says nothing
 	// about the server.
 	Bulk bool
 	// Patience names a group of requests that share one time limit for retries. The time starts
-	// anew once one of them is answered. So if the server does not say what it serves, the client
-	// gives up only once, and not once for each kind. The limit also applies while a request of the
-	// group has no answer at all, because the server answers such requests from memory. Requests
-	// outside a group may wait for webhooks or etcd.
+	// again once one of them is answered. So if the server does not say what it serves, the client
+	// gives up only once, instead of once for each kind. The limit also applies while a request of
+	// the group has no answer at all, because the server answers such requests from memory.
+	// Requests outside a group may have to wait for webhooks or etcd.
 	Patience string
 	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
 	// neither reported nor retried. Asked is nil for a request that is not a prefetch.
@@ -144,7 +144,7 @@ func open(transport *http.Transport, req *http.Request) {
 		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
 			if err == nil && state.NegotiatedProtocol != "h2" {
 				giveUp()
-				<-given // When this returns, the connection is open.
+				<-given // When this hook returns, the connection is open.
 			}
 		},
 	})))
@@ -228,8 +228,8 @@ func (t *opened) wait(ctx context.Context) {
 
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Guard waits until a write may be sent, or returns why it must not be sent. It is called just
-// before each write.
+// Guard waits until a write may be sent. It returns an error if the write must not be sent. It is
+// called just before each write.
 type Guard func(ctx context.Context) error
 
 type unguardedKey struct{}

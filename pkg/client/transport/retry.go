@@ -37,7 +37,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		pauses = backoff()
 		spent  time.Duration // on retries
 		failed *failure
-		lost   bool // A try may have been carried out.
+		lost   bool // An earlier attempt may have been carried out.
 		said   error
 	)
 	var reported bool // as an outage of the server

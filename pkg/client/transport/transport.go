@@ -150,7 +150,7 @@ type Options struct {
 	// Timeout is how long to keep retrying when the server is unreachable or an error is transient.
 	// With 0, there is only one attempt.
 	Timeout time.Duration
-	// Outage is used instead of Timeout if it is longer, but not for errors of a webhook.
+	// Outage replaces Timeout if it is longer, except for errors of a webhook.
 	Outage time.Duration
 	// Concurrency limits concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
@@ -266,14 +266,14 @@ func Carry(ctx, attempt context.Context) context.Context {
 }
 
 // health requests /readyz. A server that denies us access to /readyz is reachable, but may still be
-// starting, because it is not ready until it can authorize other clients.
+// starting, because at first, a server cannot authorize requests.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
 	defer cancel()
 	body, err := Read(ctx, s.rest.Get().AbsPath("/readyz"))
 	if err == nil && !bytes.EqualFold(bytes.TrimSpace(body), []byte("ok")) {
-		err = Wrong("/readyz answers something other than ok")
+		err = Wrong("/readyz did not return ok")
 	}
 	switch code := StatusOf(err).Code; {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
@@ -288,7 +288,7 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 // Narrow reports whether many small requests take longer than a large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
-// Ready returns why the server is not ready.
+// Ready returns an error if the server is not ready.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
 		return err

@@ -42,13 +42,13 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }
 
-// HandleWarningHeaderWithContext reports a warning once for each object, because a dry run and the
-// write after it return the same one. A warning about a list concerns every object for which the
-// list was read.
+// HandleWarningHeaderWithContext reports a warning only once for each object, because a dry run and
+// the write after it return the same warning. A warning about a list concerns every object for
+// which the list was read.
 //
-// It drops two sorts of warnings from our webhook, because they repeat others: those about
-// takeovers, which we report ourselves, with both values; and those about deprecations, which the
-// API server reports in other words.
+// It drops two kinds of warnings from our webhook, because they duplicate other warnings: warnings
+// about takeovers, which we report ourselves, with both values; and warnings about deprecations,
+// which the API server reports in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -65,7 +65,7 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	defer w.telling.Unlock()
 	for _, ref := range about {
 		text, ours := withoutName(ref, text)
-		named := len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ") // only adds the object
+		named := len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ") // This warning repeats the API server's, to add the object's name.
 		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || named) || w.known(ref, text, ours) {
 			continue
 		}

@@ -117,7 +117,8 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// Reads is what a condition reads, besides what identifies the object's version.
+// Reads lists the parts of an object that a condition reads, in addition to those that identify the
+// object's version.
 type Reads struct {
 	All bool
 	// Paths are field names from the root. A path includes everything below it.
@@ -127,7 +128,7 @@ type Reads struct {
 	SpecTimes bool
 }
 
-// Below returns what is read below a field, if anything.
+// Below returns the parts that r reads below a field. found is false if r reads nothing there.
 func (r Reads) Below(name string) (inner Reads, found bool) {
 	if r.All {
 		return r, true

@@ -14,8 +14,8 @@ import (
 
 // Error says that an expression does not compile.
 type Error struct {
-	// Line and Column are the position in the expression, from 1. They are zero if all of it is
-	// wrong.
+	// Line and Column are the position in the expression, starting at 1. They are zero if the whole
+	// expression is wrong.
 	Line, Column int
 	// Message is one line without the position.
 	Message string

@@ -134,7 +134,7 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	return errors.New("these types do not match: " + strings.Join(said, ", "))
 }
 
-// CEL may not have evaluated the operands after the first false one.
+// CEL might not have evaluated the operands after the first false one.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
@@ -146,8 +146,8 @@ func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Re
 	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-// The message names the first part of the path that is missing: for self.status.a without a status,
-// self.status.
+// The message names the first part of the path that is missing. If the object has no status, the
+// message for self.status.a names self.status.
 func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
 	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
 	out.Message = "it reads an absent field: " + x.text // in a list's item

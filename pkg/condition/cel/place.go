@@ -30,7 +30,8 @@ func (p Place) Below(step any) Place {
 	return Place{Variable: p.Variable, Steps: append(slices.Clip(p.Steps), step)}
 }
 
-// Names returns the names before any index.
+// Names returns the names before the first index. It also stops before the first name that CEL may
+// have escaped.
 func (p Place) Names() []string {
 	var out []string
 	for _, step := range p.Steps {

@@ -162,7 +162,7 @@ func TestManifest(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %s: %d writers, %v, %v", u.Ref, u.Goes, u.Text, len(u.Writers), u.Sources, u.Releases))
 	}
 	want := []string{
-		`pod/p true .spec.volumes[name="b"].rbd is deprecated since 1.28, without function since 1.31; use a CSI driver: 0 writers, [p.yaml:2], []`,
+		`pod/p true .spec.volumes[name="b"].rbd is deprecated since 1.28, non-functional since 1.31; use a CSI driver: 0 writers, [p.yaml:2], []`,
 		`resourceclaim.resource.k8s.io/x -n shop true resource.k8s.io/v1beta1 is deprecated since 1.35, to be removed in 1.38; use v1: 1 writers, [shop/web.yaml:10], [{shop web 7}]`,
 		`pod/p false .spec.nodeSelector["beta.kubernetes.io/os"] is deprecated since 1.14; use kubernetes.io/os: 0 writers, [p.yaml:2], []`,
 	}

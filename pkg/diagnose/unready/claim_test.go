@@ -68,7 +68,7 @@ func TestClaims(t *testing.T) {
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume once a Pod that mounts it is scheduled, but none is"},
+			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume once a Pod that mounts the claim is scheduled, but none is"},
 		},
 		"a Pod does not wait for itself": {
 			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +
@@ -164,7 +164,7 @@ func TestAttach(t *testing.T) {
 		},
 		"no sandbox": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
-			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox); no container has started"},
+			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set up the Pod (FailedCreatePodSandBox); no container has started"},
 		},
 	})
 }

@@ -47,7 +47,7 @@ func TestCustom(t *testing.T) {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
 			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet", "NotAllowed: you are not allowed to read these, so their state is unknown: deployments"},
-			evidence: []string{"whether its controller is running is unknown: you are not allowed to list Deployments"},
+			evidence: []string{"it is unknown whether its controller is running: you are not allowed to list Deployments"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},
 		"conditions": {

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrUnmanaged means that an object has no managed fields, so no field has an owner.
 	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
-		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives the receiver the fields in that manifest",
+		"if the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives the receiver the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
 	// ErrLast means that no field would have an owner after the transfer. The API server would then
 	// attribute all fields to before-first-apply, and each apply would conflict with that manager.

@@ -31,8 +31,8 @@ type Wish struct {
 	// only one.
 	From []string
 	To   string
-	// As is the operation with which the receiver owns the fields, Apply or Update. The default is
-	// the operation of its existing entry.
+	// As names the operation, Apply or Update, with which the receiver owns the fields. The default
+	// is the operation of its existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
@@ -172,9 +172,9 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 }
 
 // parentsOf returns the parents of the given paths, and the key fields of list items among these
-// parents. It omits paths that the set all lacks, or that the set given contains. The receiver must
-// own the returned paths, too: when an applier gives up a map or list item, the server removes
-// everything in it, unless another manager owns the map or item itself. An item also needs its key.
+// parents. It returns only those paths that are in all but not in given. The receiver must own the
+// returned paths, too: when an applier gives up a map or list item, the server removes everything
+// in it, unless another manager owns the map or item itself. An item also needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -235,9 +235,9 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	slices.SortFunc(from, managedfields.Owner.Compare)
 	switch {
 	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
-		advice := "name the owners that lose it with --from, or add an owner with --share"
+		advice := "with --from, name the owners that lose it, or add an owner with --share"
 		if w.Mode == Release {
-			advice = "name the owners that lose it with --from"
+			advice = "with --from, name the owners that lose it"
 		}
 		return object.Hinted(advice, "%s has several owners: %s", p, list(from))
 	case len(from) > 0:

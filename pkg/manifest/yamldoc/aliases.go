@@ -20,8 +20,8 @@ const (
 // to use and safe for concurrent use. A nil *Aliases only limits each document on its own.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document that its aliases would make too large, before they are expanded. A few
-// kilobytes of text can grow to gigabytes.
+// Admit rejects a document, before its aliases are expanded, if the expansion would make the
+// document or the whole input too large. A few kilobytes of text can grow to gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
@@ -41,10 +41,11 @@ func (a *Aliases) Admit(d *Document) error {
 	return nil
 }
 
-// mayAnchor reports whether a text may contain an anchor. A text without anchors need not be
+// mayAnchor reports whether a text may contain an anchor. Text without anchors need not be
 // measured, and measuring costs as much as decoding. Dashboards and CRDs are full of & and * that
-// do not belong to anchors or aliases. So mayAnchor looks for an & at the start of the text or
-// after white space or an indicator, if the next character is a letter, digit, _ or -.
+// have nothing to do with anchors or aliases. So mayAnchor looks for an & that begins the text or
+// follows white space, an indicator or a non-ASCII character, and that is followed by a letter,
+// digit, _ or -.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary
@@ -85,7 +86,7 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. For these, assume that each alias
+		// yaml/v3 rejects a few documents that yaml/v2 accepts. For these, assume that each alias
 		// expands to the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))

@@ -40,7 +40,7 @@ func toJSON(value any) (any, *valueError) {
 		if !utf8.ValidString(v) {
 			return nil, &valueError{
 				text: "is not text",
-				hint: "write base64, without the tag !!binary: in data of a Secret, or in binaryData of a ConfigMap",
+				hint: "write it as base64 without the tag !!binary, in the data of a Secret or the binaryData of a ConfigMap",
 			}
 		}
 		return v, nil
@@ -100,8 +100,9 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// To a JSON decoder, 1.0 and 1e3 are integers. JSON uses the shortest text for a float, so above
-// 2^53 the result may differ from the float.
+// numberToJSON converts a float as if it went through JSON text, where 1.0 and 1e3 are written as
+// the integers 1 and 1000. JSON uses the shortest text for a float, so above 2^53 the integer may
+// differ from the float.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

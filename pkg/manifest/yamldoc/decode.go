@@ -120,9 +120,9 @@ func (d *Document) syntaxFault(err error) error {
 
 const endOfStream = "found unexpected end of stream"
 
-// openQuote returns the line of an unclosed quote, which the scanner reports only at the end of the
-// text. It removes lines from the end as long as the remaining text ends inside a quote. The quote
-// is on the last line that it removed.
+// openQuote returns the line on which an unclosed quote begins, because the scanner reports it only
+// at the end of the text. openQuote removes lines from the end until the remaining text no longer
+// ends inside a quote. The quote begins on the last line removed.
 func (d *Document) openQuote(line int) int {
 	const most = 16 << 10 // Every prefix is parsed, which takes time.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))

@@ -39,8 +39,8 @@ func (d *Document) below(n int) object.Source {
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
-	start := 0          // the begin of the current document's content
-	directives := false // The document so far has only lines that begin with %.
+	start := 0          // where the current document's content begins
+	directives := false // So far, the document contains only lines that begin with %.
 	for pos, line := 0, 1; pos < len(text); line++ {
 		next := len(text)
 		if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {

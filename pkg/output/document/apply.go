@@ -133,7 +133,7 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners with times rather than ages, because a report is read later.
+// managers formats owners with times instead of ages, because a report is read later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {

@@ -21,7 +21,8 @@ type fightsResult struct {
 	Unread    []unread `json:"unread,omitempty"`
 }
 
-// fight is a fight over one object or, for writes that are not stored, possibly over a kind.
+// fight describes a fight over one object. For writes that are not stored, it may describe a kind
+// instead.
 type fight struct {
 	objectName
 	Class           event.FightClass `json:"class"`

@@ -27,7 +27,7 @@ func objectFormat(b output.Base) (objectWriter, error) {
 	if b.Format == output.Objects {
 		return objectWriter{write: objectYAML, between: "---\n"}, nil
 	}
-	if b.Format == output.ObjectsKYAML { // It starts each document with ---.
+	if b.Format == output.ObjectsKYAML { // KYAML output starts each document with ---.
 		return objectWriter{write: objectKYAML}, nil
 	}
 	if b.Format == output.ObjectsJSON {

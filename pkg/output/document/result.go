@@ -179,8 +179,8 @@ type header struct {
 
 func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
 
-// objectName names an object. It is embedded in entries about objects; elsewhere, [object.Ref]
-// writes the same fields.
+// objectName contains the fields that name an object. Entries about objects embed it; in other
+// places, [object.Ref] writes the same fields.
 type objectName struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -253,8 +253,8 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 	return list
 }
 
-// changesOf converts changes. It omits From or To if that side lacks the path, because null would
-// count as a value.
+// changesOf converts changes. It omits From for an added path and To for a removed path, because
+// null would count as a value.
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {

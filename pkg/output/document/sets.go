@@ -21,7 +21,8 @@ type setEntry struct {
 	Lock       *event.Lock    `json:"lock,omitempty"`
 	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
 	Runs       []event.SetRun `json:"runs,omitempty"`
-	// Error says why the members are unknown. Fault says why we cannot apply to the set.
+	// Error is the reason why the members are unknown. Fault is the reason why we cannot apply to
+	// the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
 }

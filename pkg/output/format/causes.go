@@ -25,8 +25,8 @@ func Stuck(s event.Stuck, columns int) []string {
 	return text
 }
 
-// Causes describes causes for people: the message of each, and below it the evidence, the remedy,
-// and its risk.
+// Causes formats causes for people to read: the message of each and, below it, the evidence, the
+// remedy, and the risk of the remedy.
 func Causes(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -57,7 +57,7 @@ func Brief(causes []event.Cause) []event.Cause {
 		if holding && c.Code == "ContentRemains" || explained && c.Code == "ProgressDeadlineExceeded" {
 			continue
 		}
-		if c.Code != "CreateRefused" { // There, the evidence is all that is known.
+		if c.Code != "CreateRefused" { // For this code, the evidence is all that is known.
 			c.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), repeats)
 		}
 		out = append(out, c)

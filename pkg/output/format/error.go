@@ -40,7 +40,7 @@ func visit(err error, see func(error)) {
 	}
 }
 
-// Reason returns the API server's reason for an error; empty if the error did not come from the
+// Reason returns the API server's reason for an error, or "" if the error did not come from the
 // server.
 func Reason(err error) string {
 	var status apierrors.APIStatus

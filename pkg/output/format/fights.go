@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unknownWriter stands for a writer that managed fields do not identify.
+// unknownWriter represents a writer that managed fields do not identify.
 const unknownWriter = "unknown"
 
 // FightName names the object of a fight, or the kind if there is no object.
@@ -37,8 +37,8 @@ func PerMinute(n int, in time.Duration) int {
 	return max(1, int(float64(n)/in.Minutes()+0.5))
 }
 
-// FightLines returns the paths of a fight, their writers, and the commands that end it, each on a
-// line.
+// FightLines returns a line for each path of a fight, with its writers, and a line for each command
+// that ends the fight.
 func FightLines(f event.Fight, now time.Time) []string {
 	const most = 8
 	var lines []string
@@ -80,7 +80,7 @@ func FightLines(f event.Fight, now time.Time) []string {
 		lines = append(lines, word+next)
 	}
 	if len(f.Next) > 0 && f.Applied() {
-		lines = append(lines, "also remove the field from the other tool's manifest: if it applies by force, it takes the field back")
+		lines = append(lines, "also remove the field from the other tool's manifest: if that tool applies by force, it will take the field back")
 	}
 	return lines
 }

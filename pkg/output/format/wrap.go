@@ -25,7 +25,7 @@ func Below(b *strings.Builder, text []string, indent string, width func() int) {
 	}
 }
 
-// Columns returns the width of a terminal; 0 if there is none.
+// Columns returns the width of a terminal, or 0 if there is none.
 func Columns(width func() int) int {
 	if width == nil {
 		return 0
@@ -241,7 +241,7 @@ func breakAt(s string, room int) int {
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
 		letter := letters.Value()
 		if letter == " " && end > 0 {
-			blank = end // It may directly follow the last character that fits.
+			blank = end // The blank may directly follow the last character that fits.
 		}
 		if used += letters.Width(); used > room {
 			if end == 0 {

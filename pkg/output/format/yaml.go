@@ -208,7 +208,7 @@ func Scalar(v any) string {
 	switch s, isText := v.(string); {
 	case isText && (s != text.Printable(s) || strings.Contains(line, "\n")):
 		return strconv.Quote(s)
-	case err != nil: // It does not come from a cluster.
+	case err != nil: // A value from a cluster never causes an error.
 		return strconv.Quote(fmt.Sprint(v))
 	default:
 		return line

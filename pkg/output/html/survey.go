@@ -35,7 +35,7 @@ type row struct {
 	Cells  []string
 }
 
-// render returns a survey as a page, which shows everything even without its script.
+// render returns a survey as a page. The page shows everything even if its script does not run.
 func render(s event.Surveyed, now time.Time) string {
 	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup

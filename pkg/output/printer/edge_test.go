@@ -88,7 +88,7 @@ func TestAtomic(t *testing.T) {
 // A diff that predicts a conflict reports the conflict separately from the diff itself.
 func TestContestedDiffWarns(t *testing.T) {
 	got := run(t, printer.ForDiff, output.Options{}, diffStory(t))
-	const want = "1 contested path: apply stops there unless you --take or --yield\n"
+	const want = "1 contested path: apply stops there unless you use --take or --yield\n"
 	if !strings.HasSuffix(got.err, want) || strings.Contains(got.out, want) {
 		t.Errorf("stderr does not end with %q:\n%s", want, got.err)
 	}

@@ -83,7 +83,7 @@ func TestPastChangesGolden(t *testing.T) {
 	web.Namespace = "shop"
 	of := event.PastChanges{
 		Where: " in the cluster", From: ago(24 * time.Hour), Coverage: o.History.Coverage, Dropped: 1,
-		Limits: []string{"excluded by the chart's values: Secret", "the webhook may not list and watch Bird.example.com"},
+		Limits: []string{"excluded by the chart's values: Secret", "the webhook is not allowed to list and watch Bird.example.com"},
 	}
 	for _, tr := range o.History.Transitions {
 		of.Changes = append(of.Changes, event.ObjectTransition{Ref: web, Transition: tr})

@@ -101,7 +101,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.results.Flush()
 	var err error
 	if p.state.Begun { // Otherwise the run ended before it had anything to print.
-		p.screen.Heading("") // The end concerns the run, not its last phase.
+		p.screen.Heading("") // The final output concerns the whole run, not its last phase.
 		err = p.results.Finish(ctx)
 		if p.run != "" && p.state.WentWrong() {
 			p.screen.Note("run: " + text.Printable(p.run) + "\n") // The server's audit log contains this id.
@@ -113,7 +113,8 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause prints everything so far and then calls do. Nothing else is printed until do returns.
+// Pause prints everything so far and then calls the function do. Nothing else is printed until that
+// function returns.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -106,8 +106,8 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The table refers to causes on stderr if it ends up in the same place as stderr: both
-		// streams are on a terminal, or the table itself goes to stderr.
+		// The table refers to causes on stderr if it ends up in the same place as stderr, that is,
+		// if both streams are on a terminal or the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }

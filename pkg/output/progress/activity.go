@@ -21,8 +21,7 @@ type activity struct {
 	lacking   map[object.Key]lack
 	news      int
 	explained []explanation
-	// waiting says how long the run has been waiting for the awaited objects, and how long it will
-	// wait at most.
+	// waiting contains the start and the time limit of the wait for the awaited objects.
 	waiting pending
 	step    pending
 	found   []string
@@ -136,7 +135,7 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains records the codes of an object's causes. It omits messages, because they may keep
+// explains stores the codes of an object's causes. It omits messages, because they may keep
 // changing.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
@@ -213,8 +212,8 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 
 type pending struct {
 	what string
-	// The field since is the time when the wait or work began; zero if unknown. The field limit is
-	// how long the wait or work may take; 0 means no limit.
+	// The field since is the time when the wait or work began; a zero time means unknown. The field
+	// limit is how long the wait or work may take; 0 means no limit.
 	since time.Time
 	limit time.Duration
 	// lacks describes what is missing, or why; it may be empty.

@@ -23,9 +23,9 @@ func plainRetry(e event.Retrying) string {
 	case e.Ref != (object.Ref{}):
 		text = "the request for " + format.Name(e.Ref) + " failed"
 	case isStarting(e.Err):
-		text, why = oneLine(e.Err), "" // The error says it, since the server answered.
+		text, why = oneLine(e.Err), "" // The server answered, so the error describes the problem.
 	case code != 0:
-		text = fmt.Sprintf("the API server answers %d", code)
+		text = fmt.Sprintf("the API server returns %d", code)
 	}
 	text += ", trying again"
 	if e.Left.Round(time.Second) > 0 {
@@ -89,7 +89,7 @@ func (c *Reporter) going(e event.Going) {
 	key := e.Ref.Key()
 	if e.Text != "" && !c.verbose {
 		if c.said[e.Text] {
-			return // Objects with the same news become one line.
+			return // Objects with the same news share one line.
 		}
 		c.said[e.Text] = true
 	}

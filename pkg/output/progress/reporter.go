@@ -37,9 +37,9 @@ type Reporter struct {
 	hints    *format.Once
 
 	blocked   *pending // what blocks the run; nil if nothing does
-	kinds     []string // to wait for, reported together
+	kinds     []string // kinds to wait for, reported together
 	said      map[string]bool
-	last      time.Time     // when anything was printed
+	last      time.Time     // when anything was last printed
 	pause     time.Duration // until the next line of progress
 	progress  string        // the last such line, without times
 	start     time.Time     // of the run
@@ -181,7 +181,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 		return
 	}
 	plain := *h
-	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
+	if e.Since.IsZero() && e.Within == 0 { // The wait has just begun.
 		plain.since = time.Time{}
 	}
 	if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 {
@@ -261,7 +261,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
-		c.blocked = nil // Its object ended without a report.
+		c.blocked = nil // The time limit has passed without another report.
 	}
 	c.tellKinds(now)
 	if c.redraws() {
@@ -283,7 +283,8 @@ func (c *Reporter) Tick() {
 	c.pause = min(2*c.pause, seldom)
 }
 
-// pending returns what is blocking the run, or else what the run is doing; nil if unknown.
+// pending returns what is blocking the run or, if nothing is, what the run is doing. It returns nil
+// if that is unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked

@@ -32,7 +32,7 @@ func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 		return ""
 	}
 	c := a.state
-	l.rate.observe(c.Ended(), now) // Even if it is not shown.
+	l.rate.observe(c.Ended(), now) // The rate is measured even if it is not shown.
 	p, ok := a.pending()
 	var parts []string
 	switch {

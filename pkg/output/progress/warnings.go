@@ -169,7 +169,7 @@ func (c *Reporter) awaitKind(kind string, h *pending) {
 	c.blocked = h
 }
 
-// tellKinds reports which kinds the run waits for. In a log, it does so once.
+// tellKinds reports which kinds the run is waiting for. In a log, it does so only once.
 func (c *Reporter) tellKinds(now time.Time) {
 	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
 		return

@@ -177,14 +177,14 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object. They are at most room columns wide; 0 means no
-// limit.
+// details returns the notes on an applied object. The parameter room limits their width in columns;
+// 0 means no limit.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
 	removed := a.Removed
 	if b.Verbose || len(a.Adopted) > 0 {
-		most = math.MaxInt // A takeover names all changes.
+		most = math.MaxInt // For a takeover, list all changes.
 	}
 	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)

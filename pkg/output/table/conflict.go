@@ -148,7 +148,7 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 	return lines
 }
 
-// soleOwner returns the manager whose adoption would settle all conflicts of the run; empty if
+// soleOwner returns the manager whose adoption would settle all conflicts of the run, or "" if
 // there is none.
 func soleOwner(conflicts []event.Applied) string {
 	sole := conflicts[0].AdoptFrom
@@ -158,7 +158,7 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag returns the given flag followed by the choice's value. If the choice stands for several
+// flag returns the given flag followed by the choice's value. If the choice represents several
 // objects, a shell comment with their number comes last.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
@@ -189,9 +189,9 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 }
 
 // choicesOf returns the flag values that settle all conflicts. If there are many, a path without an
-// object stands for that path in all objects.
+// object represents that path in all objects.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
-	byPath := map[string][]string{} // path to values that name the object
+	byPath := map[string][]string{} // maps each path to the values that name its objects
 	var paths []string
 	seen, refused, unstated := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range conflicts {

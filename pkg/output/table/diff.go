@@ -27,7 +27,7 @@ const contextLines = 3
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
-	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input and stay
+	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input but stay
 	written   bool
 	contested int
 	yielded   int // of objects that are not shown
@@ -145,7 +145,7 @@ func (t *diffTable) notes() []string {
 func (t *diffTable) verdict() []string {
 	switch {
 	case t.contested > 0:
-		return []string{text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield"}
+		return []string{text.Count(t.contested, "contested path") + ": apply stops there unless you use --take or --yield"}
 	case t.digest != "":
 		return []string{"confirm this with --confirm=" + t.digest}
 	}
@@ -194,7 +194,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
-		// The call cannot fail for edits made by the same library.
+		// ToUnified does not fail for edits computed by the same library.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	if unified == "" {
@@ -297,7 +297,7 @@ func projected(projection map[string]any) (string, error) {
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
 	notes = remarks(b, c)
 	removed := 0
-	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all changes.
+	all := b.Verbose || len(c.Adopted) > 0 // For a takeover, list all changes.
 	changes := c.Changes
 	if !b.Verbose {
 		changes = withoutLastApplied(changes, c.Adopted)
@@ -332,8 +332,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	return notes, contested
 }
 
-// diffNote names the owners of a path if they matter. anew means that the object would be
-// recreated, which loses the fields owned only by others.
+// diffNote names the owners of a path if they matter. anew means that the object would be recreated
+// and would lose the fields owned only by others.
 func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {

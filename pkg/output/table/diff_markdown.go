@@ -16,8 +16,8 @@ const (
 	// markdownBytes limits a diff in Markdown, because a GitHub comment can have at most 65,536
 	// characters and the job may add a heading.
 	markdownBytes = 65_000
-	// An object with more than this many backticks in a row is not shown. Fences are one backtick
-	// longer than the longest row that is shown.
+	// An object with more than this many backticks in a row is not shown in full. Fences are one
+	// backtick longer than the longest run of backticks that is shown.
 	backticks = 100
 )
 
@@ -82,8 +82,8 @@ func (m *markdown) Finish(context.Context) error {
 	return nil
 }
 
-// fitting returns the objects to show in full, the names of others, and how many more there are.
-// Names take precedence.
+// fitting returns the objects to show in full, the names of the objects to show by name only, and
+// the number of all other objects. It uses the available space for names first.
 func fitting(objects []string, bytes int) (shown, named []string, rest int) {
 	bytes -= 8*backticks + len("and 1000000 more objects")
 	var known []string

@@ -95,7 +95,7 @@ func (t *givenTable) next(n event.NextApply) []string {
 		lines[0] = who + ": no conflict, before or after"
 	}
 	if n.Guarded > 0 {
-		lines = append(lines, fmt.Sprintf("  others own %d of its fields before, %s after", n.Guarded, orNone(n.StillGuarded)))
+		lines = append(lines, fmt.Sprintf("  its fields that others own: %d before, %s after", n.Guarded, orNone(n.StillGuarded)))
 	}
 	for _, c := range n.After {
 		lines = append(lines, "  conflict  "+text.Printable(c.Path.String())+"  owned by "+format.OwnerList(c.Owners, t.Now()))

@@ -17,21 +17,22 @@ import (
 
 // From lists the managers whose fields we take over.
 type From struct {
-	// Once are managers to migrate from. Their fields are adopted only while our manager has no
-	// Apply entry. Fields that they write later are not adopted.
+	// Once lists the managers to migrate from. Their fields are adopted only while our manager has
+	// no Apply entry. Fields that they write later are not adopted.
 	Once []string
-	// Always are managers that the user named for this run.
+	// Always lists the managers that the user named for this run.
 	Always []string
 }
 
 // Adoption describes how an object's managed fields change.
 type Adoption struct {
 	Adopted []managedfields.Owner
-	// Left are owners that are not adopted because their API version differs from ours.
+	// Left lists the owners that are not adopted because their API version differs from ours.
 	Left []managedfields.Owner
-	// Claimed are paths without an owner that we take over, so that our next apply removes them.
+	// Claimed lists the paths without an owner that we take over, so that our next apply removes
+	// them.
 	Claimed []fieldpath.Path
-	// Earlier are the managers that an interrupted earlier run adopted from.
+	// Earlier lists the managers from which a previous, interrupted run adopted fields.
 	Earlier []string
 
 	released *fieldpath.Set
@@ -40,7 +41,7 @@ type Adoption struct {
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
-	// kept are the fields that adopted owners keep until the apply takes them.
+	// kept contains the fields that adopted owners keep until the apply takes them.
 	kept []managedfields.Entry
 }
 
@@ -180,9 +181,9 @@ func (a adopter) migrates(manager string) bool {
 	return !slices.Contains(a.named, manager)
 }
 
-// Claim makes us the owner of the given paths, which have no owner, and of everything below them,
-// so that the next apply removes those that the manifest lacks. It does nothing if our entry has a
-// different version than the live object.
+// Claim makes us the owner of the given paths, which have no owner, and of everything below them.
+// The next apply then removes the claimed paths that the manifest lacks. Claim does nothing if the
+// API version of our entry differs from that of the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {

@@ -20,7 +20,7 @@ import (
 // show the effect of the adoption. Fields that the adopted managers owned and the manifest lacks
 // therefore count as Removed, and so do claimed fields.
 //
-// emptied are the maps and lists that no longer contain an owned field, inner ones first. The
+// emptied lists the maps and lists that no longer contain an owned field, inner ones first. The
 // server removes each of them together with its unowned defaults, and then sets the default of the
 // map or list again. If the unowned defaults stayed, the remainder, such as {} or a configMap with
 // only its mode, might be invalid. The metadata always stays.
@@ -62,7 +62,8 @@ type dropper struct {
 	live, answer map[string]any
 	now          *fieldpath.Set
 	keepers      []managedfields.Entry
-	// pending are fields that adopted managers still own, because they have not been adopted yet.
+	// pending contains the fields that adopted managers still own because the fields have not been
+	// adopted yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path

@@ -140,7 +140,7 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.allocationMode", "io.k8s.api.resource.v1.DeviceSubRequest.allocationMode":
 		return "ExactCount", true
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.count", "io.k8s.api.resource.v1.DeviceSubRequest.count":
-		return int64(1), true // Not set if all devices are requested.
+		return int64(1), true // The server does not set it if all devices are requested.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
 	// A StatefulSet's claim templates are one atomic value. The server adds the same defaults to

@@ -29,12 +29,12 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
-			clear = false // stringData would overwrite data of any owner.
+			clear = false // stringData would overwrite data regardless of its owner.
 		default:
 			certain := c.certain
 			c.field(nil, name, v, j.live, j.ours, sets)
 			if name == "status" || name == "data" && j.isSecret() {
-				c.certain = certain // The server may drop a status, and does not protect stringData of others.
+				c.certain = certain // The server may drop a status, and does not protect the stringData of other managers.
 			}
 		}
 		return true
@@ -132,9 +132,9 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 	return true
 }
 
-// item compares an item of the manifest with the live item that is the given element. It returns
-// false if the server may identify a different live item, because a field that the manifest sets
-// and the live item lacks may be part of the key.
+// item compares an item of the manifest with the live item that the given element identifies. It
+// returns false if the server might identify a different live item, because a field that the
+// manifest sets and the live item lacks may be part of the key.
 func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {

@@ -75,7 +75,7 @@ const (
 	// Unchanged means that the apply is a no-op.
 	Unchanged
 	// Contested means that an apply without force has a conflict, if the server accepts the
-	// manifest at all. It may have more than the known conflicts.
+	// manifest at all. There may be more conflicts than the known ones.
 	Contested
 )
 
@@ -173,7 +173,7 @@ func (j *evaluation) isSecret() bool {
 
 // BySchema reports whether an apply is a no-op. Call it if the verdict of [Evaluate] was in doubt.
 // The schema shows which values are atomic, which defaults the server adds inside them, and which
-// values are quantities. The function schema is called only if that may help, and may return nil.
+// values are quantities. schema is called only if that might help, and may return nil.
 //
 // The schema must be current, with resolved references. It need not have the defaults of
 // Kubernetes' own kinds, because the server sets them whenever it reads an object.

@@ -178,8 +178,8 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether the server filled in by default every key field that the item omits.
-// This is certain if we own the item but not the field (edge case 3).
+// isProven reports whether every key field that the item omits was set by the server to its
+// default. This is certain if we own the item but not the field (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
@@ -283,7 +283,7 @@ func (s *settler) isWritten() bool {
 	if parent := s.types.At(s.path[:len(s.path)-1]); parent != nil {
 		switch parent.Name() + s.path[len(s.path)-1:].String() {
 		case "io.k8s.api.core.v1.PodSpec.nodeSelector", "io.k8s.api.core.v1.ServiceSpec.selector":
-			return false // Fields with the same name and parent in other types are pointers.
+			return false // In other types, a field with this name and a parent of this name is a pointer.
 		}
 	}
 	return isWritten(s.path)

@@ -8,8 +8,8 @@ import (
 )
 
 // isWritten reports whether the server stores a field of one of Kubernetes' own kinds even if it is
-// zero, because the field is a pointer in the Go type. If our set has the path of such a field and
-// the object lacks the field, the manifest set null.
+// zero, because the field is a pointer in the Go type. If our set contains the path of such a field
+// but the object lacks the field, the manifest set the field to null.
 func isWritten(p fieldpath.Path) bool {
 	var names []string
 	for _, pe := range p {

@@ -107,7 +107,7 @@ func MayBe(s Type, v any) bool {
 	return slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(s.Kinds(), kind) })
 }
 
-// Relation says how the fields of a map or the items of a list are owned.
+// Relation is the way in which the fields of a map or the items of a list are owned.
 type Relation int
 
 const (
@@ -119,7 +119,7 @@ const (
 	Atomic
 )
 
-// RelationOf returns how the API server merges values of the schema.
+// RelationOf returns the way in which the API server merges values of the schema.
 func RelationOf(s Type) Relation {
 	if s == nil {
 		return Unknown

@@ -12,7 +12,7 @@ import (
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
-	// ours are our paths below this one; oursHere means that we own this path itself.
+	// ours contains our paths below this one. oursHere means that we own this path itself.
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
@@ -88,9 +88,8 @@ func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
-// at yields the path in the parameter rest, which is relative to the node. It returns the node's
-// new value in the manifest, whether the manifest must keep this value, and whether the manifest
-// sets the path.
+// at yields a path (rest) that is relative to the node. It returns the node's new value in the
+// manifest, whether the manifest must keep this value, and whether the manifest sets the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
@@ -212,8 +211,8 @@ func (n node) yield() (any, bool) {
 
 // fields returns the fields of a map that the manifest must set, and whether it must set the map at
 // all. If the map is a list item, its key stays in the manifest if another field of the item stays,
-// or if no one else owns the key. Otherwise an item of which another manager owns only one field,
-// as after "kubectl set image", would become invalid.
+// or if no one else owns the key. Otherwise the item would become invalid if another manager owned
+// only one of its fields, as after "kubectl set image".
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}

@@ -66,7 +66,8 @@ func New(opts Options) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// fault says where the handling of a request failed. No fault causes a request to be denied.
+// fault is a kind of failure in the handling of a request. A fault never causes a request to be
+// denied.
 type fault string
 
 const (

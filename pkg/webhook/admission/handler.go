@@ -47,8 +47,8 @@ type handler struct {
 	readTimeout time.Duration
 }
 
-// evaluator returns the findings for a request. Its error concerns an object that it cannot decode;
-// it still returns the findings made before that error.
+// evaluator returns the findings for a request. If it cannot decode an object, it returns an error
+// together with the findings made before.
 type evaluator func(*request) (findings, error)
 
 type findings struct {
@@ -56,8 +56,8 @@ type findings struct {
 	audit    map[string]string
 }
 
-// review is the decoded part of an AdmissionReview. All versions have these fields, and each is
-// answered in its own version.
+// review is the decoded part of an AdmissionReview. All versions of AdmissionReview have these
+// fields. The answer to a review has the version of the review.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`

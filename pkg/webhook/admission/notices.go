@@ -41,7 +41,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 		return nil, nil
 	}
 	kind := schema.GroupVersionKind(r.Kind)
-	if r.RequestKind != nil { // The client's object, before its conversion for us.
+	if r.RequestKind != nil { // The kind that the client used, before conversion by the API server.
 		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
 	if r.Object.err != nil {
@@ -83,15 +83,15 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 		out = append(out, warning{aboutField, fmt.Sprintf("%s: +%d more deprecated fields", name, more)})
 	}
 	if len(repeated) > 0 {
-		head := name + ": deprecated, as the API server warns: " // The plugin's client knows these words.
+		head := name + ": deprecated, as the API server warns: " // The plugin's client parses these words.
 		out = append(out, warning{aboutField, head + pathList(repeated, max(lineLength-length(head), pathLength))})
 	}
 	return out
 }
 
-// Catalogue implements Deprecations and the webhook's Definitions. It finds deprecated built-in
-// kinds and fields by the API server's release, and custom kinds by their CRDs. It is safe for
-// concurrent use.
+// Catalogue implements Deprecations and the webhook's Definitions. It determines deprecated
+// built-in kinds and fields from the API server's release, and deprecated custom kinds from their
+// CRDs. It is safe for concurrent use.
 type Catalogue struct {
 	// Server is the release of the API server; zero if unknown.
 	Server deprecation.Release

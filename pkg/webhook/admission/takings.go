@@ -147,7 +147,7 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.ValueChange {
 	old, now, err := readBoth(&r.OldObject, &r.Object)
 	if err != nil {
-		return nil // It is a wrong Scale, and its write will fail.
+		return nil // The Scale is invalid, so the write will fail.
 	}
 	if v := ownership.ScaleValues(old.Object, now.Object); v != (ownership.ValueChange{}) {
 		return map[string]ownership.ValueChange{replicas.String(): v}
@@ -199,7 +199,7 @@ func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {
 		text, err := json.Marshal(e)
-		if err != nil { // All of it can be JSON.
+		if err != nil { // All fields can be encoded as JSON.
 			return
 		}
 		if len(list) > 1 {

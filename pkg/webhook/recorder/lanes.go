@@ -124,10 +124,10 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops all transitions of one object, and reports whether it found one to drop. If the
-// namespace of the object in the parameter came is the fullest, evict drops that object's
-// transitions. Otherwise it drops those of the object that is last in line in the fullest
-// namespace.
+// evict drops all transitions of one object, and reports whether it found one to drop. The
+// parameter came is the object whose transitions were queued last. If its namespace is the fullest,
+// evict drops its transitions. Otherwise it drops those of the object that is last in line in the
+// fullest namespace.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -181,9 +181,9 @@ func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time)
 // clock.
 type pace struct {
 	rate   float64 // tokens a second
-	burst  float64 // tokens at most; as many may be owed
+	burst  float64 // the maximum number of tokens, and of tokens owed
 	tokens float64
-	at     time.Time // when tokens was right
+	at     time.Time // the time up to which tokens has been refilled
 }
 
 func newPace(rate float64, burst int) pace {
@@ -205,7 +205,7 @@ func (p *pace) ready(now time.Time) time.Time {
 		return now
 	}
 	wait := time.Duration((1 - p.tokens) / p.rate * float64(time.Second))
-	return now.Add(wait + time.Nanosecond) // rounded up, so that there is one then
+	return now.Add(wait + time.Nanosecond) // rounded up, so that a token is available then
 }
 
 // spend takes a token. If there is none, the bucket goes into debt.

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Options are the options of a recorder. The zero value only writes records of namespaced objects.
+// Options are the options of a recorder. With the zero value, a recorder only writes records of
+// namespaced objects.
 type Options struct {
 	// Namespace is the namespace for the records of cluster-scoped objects.
 	Namespace string

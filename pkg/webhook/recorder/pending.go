@@ -20,8 +20,8 @@ type pending struct {
 	pause time.Duration // after wrote
 	named named
 
-	refused time.Time     // since when; zero if the last write was not
-	retryAt time.Time     // not before, once refused
+	refused time.Time     // time of the first consecutive refusal; zero if the last write was not refused
+	retryAt time.Time     // the earliest time for the next attempt after a refusal
 	backoff time.Duration // before retryAt
 
 	taken bool // being written
@@ -43,7 +43,7 @@ func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendin
 
 // due returns the time at which to write the object, if this replica has to write it.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
-	var at, first time.Time // first is of an entry of which no user is written yet
+	var at, first time.Time // first is the time for an entry for which no user has been written yet
 	found := false
 	for _, n := range p.transitions {
 		when := n.came.Add(gather)

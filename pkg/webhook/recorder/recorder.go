@@ -156,7 +156,7 @@ func (r *Recorder) saw(record *ownership.Record) {
 	if !r.writer.isOurs(record) {
 		return
 	}
-	// Wait for a write in progress, because it may be the write that was seen here.
+	// Wait for any write in progress, because this record may come from it.
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	own := r.writer.own[record.ResourceVersion]
@@ -193,7 +193,7 @@ func (r *Recorder) flush(ctx context.Context) {
 	r.locked(func(q *queue) { batches = q.drain() })
 	for _, b := range batches {
 		if ctx.Err() != nil {
-			return // The next start sees it again: it is not settled.
+			return // The next start sees the rest again, because it is not settled.
 		}
 		_ = r.write(ctx, b, nil)
 	}

@@ -20,15 +20,15 @@ type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
-	// List passes every record in the cluster to the function each until a call fails.
+	// List passes every record in the cluster to the callback, and stops at the first error.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch passes every record that any client writes from now on to the function each, until the
-	// watch fails or the context ends. It may miss some writes.
+	// Watch calls the callback for every record that any client writes from now on, until the watch
+	// fails or the context ends. It may miss some writes.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how many times a write is attempted if it conflicts, without a pause. Conflicts are
-// rare, because only other replicas write a record, once for each batch.
+// attempts is the maximum number of attempts at a write that conflicts. There is no pause between
+// attempts. Conflicts are rare, because only other replicas write a record, once for each batch.
 const attempts = 5
 
 type writer struct {
@@ -43,8 +43,8 @@ const maxOwn = 4096
 
 type change func(*ownership.Record) (changed bool)
 
-// write creates the record if needed, and returns the new entries. If the outcome is refused, it
-// also returns an error.
+// write creates the record if needed, and returns the new entries. The error is nil unless the
+// outcome is refused.
 func (w writer) write(ctx context.Context, o ownership.Object, apply change) ([]ownership.Entry, outcome, error) {
 	var err error
 	for range attempts {

@@ -32,7 +32,7 @@ type changelog struct {
 	// newest is the server's position when it was last requested.
 	newest position
 	began  time.Time // when the current or last list was requested
-	// left stands for all changes that were left to the leader. It is nil once the leader's
+	// left represents all changes that were left to the leader. It is nil once the leader's
 	// checkpoint has passed them.
 	left *pendingChange
 }
@@ -43,13 +43,13 @@ type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
 	before  position
-	version string // of the resource, from which on it is in the past
+	version string // resource version; a checkpoint at or after it has passed the change
 
 	uid         types.UID
-	from        string // version of the object before
+	from        string // previous version of the object
 	to          ownership.Owners
 	occurrences []ownership.Occurrence
-	contested   bool // an owner lost what others hold
+	contested   bool // an owner lost a path that others own
 	apart       bool // versions in between may have been missed
 
 	gap *gap
@@ -58,7 +58,7 @@ type pendingChange struct {
 	joined   bool   // a hint was found
 	deferred bool   // to the leader
 	lost     bool   // at least one of its occurrences
-	noted    bool   // to the leader, by a note
+	noted    bool   // added to this replica's notes for the leader
 	settled  bool
 	// span is the time from the change until it was seen.
 	span Span

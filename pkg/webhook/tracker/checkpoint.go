@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxGaps limits the number of declared gaps. Beyond it, the two closest gaps are merged. The
-// merged gap covers more time than is missing, but never less.
+// maxGaps limits the number of declared gaps. Beyond it, the two closest gaps are merged into one,
+// which also covers the time between them.
 const maxGaps = 32
 
 // Checkpoint is the position from which a new tracker can start without missing anything.
@@ -83,8 +83,8 @@ func (c *Coverage) Add(gaps ...Span) {
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
-// meantime. If the span ends d before it begins, the result begins d before the span's end, and
-// ends at the span's beginning.
+// meantime. If the span ends d before it begins, the repaired span lasts from d before the original
+// end to the original beginning.
 func (s Span) onOneClock() Span {
 	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)

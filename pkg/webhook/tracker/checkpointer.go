@@ -52,7 +52,7 @@ func (t *Tracker) recall(k kept) {
 // keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's
 // checkpoint, and notes the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
-	var next, notes time.Time // zero: until the first checkpoint is stored, a kill is a gap
+	var next, notes time.Time // zero: store at once, because a kill before the first checkpoint causes a gap
 	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
 		now := time.Now()
 		if !t.Ready() || now.Before(next) && (now.Before(notes) || !t.dirty()) {
@@ -180,13 +180,13 @@ func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 	news := t.state.unnoted()
 	t.mu.Unlock()
 	if k.configMap == nil || len(k.configMap.BinaryData[t.noteKey()]) == 0 {
-		t.noted = nil // The leader has it.
+		t.noted = nil // The leader has merged the notes.
 	}
 	if t.untold = append(t.untold, news...); len(t.untold) == 0 {
 		return 0, nil
 	}
 	all := slices.Concat(t.noted, t.untold)
-	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. For the rest, the users may be lost.
+	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. The oldest notes are dropped, and their users may be lost.
 	content, err := encodeSeen(all)
 	if err == nil {
 		err = t.writeTold(ctx, k, content)

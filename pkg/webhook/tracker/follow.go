@@ -34,7 +34,7 @@ func (f *follower) run(ctx context.Context) {
 		if err != nil {
 			f.listedOnce()
 		}
-		if f.worked { // A list that takes long and fails is tried more and more seldom.
+		if f.worked { // A slow list that fails is retried less and less often.
 			pauses, away, refusals, f.worked = newPauses(), newAbsences(), newRefusals(), false
 		}
 		var in time.Duration

@@ -29,7 +29,7 @@ const (
 // refused after admission, or retried, its hint expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
-	order []held // as they came, with those that joined since
+	order []held // in order of arrival, including hints that have been matched since
 	count int
 	bytes int // size of order
 }

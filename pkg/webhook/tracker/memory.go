@@ -14,18 +14,19 @@ import (
 type memory struct {
 	objects map[types.UID]remembered
 	// round is the number of the current list. fresh counts the objects that have been listed since
-	// the last complete list and were not remembered.
+	// the last complete list, but were not remembered before.
 	round uint32
 	fresh int
 }
 
-// A remembered must be small, because a hundred thousand of them may be in memory.
+// remembered is the state of an object in memory. It must be small, because there may be a hundred
+// thousand of them.
 type remembered struct {
 	namespace unique.Handle[string]
 	name      string
 	version   string
 	owners    ownership.Owners
-	round     uint32 // the list in which it was last seen, or that it came after
+	round     uint32 // the number of the list in which, or after which, the object was last seen
 }
 
 func remember(o *metav1.PartialObjectMetadata) remembered {

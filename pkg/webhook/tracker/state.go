@@ -163,7 +163,7 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 	w.advance(version, time.Time{})
 }
 
-// asked records the position that the server had when the tracker requested it at the given time.
+// asked records the server's position, which the tracker requested at the given time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
 // wrote records the version of our own write as the newest of every resource. Versions count the
@@ -221,8 +221,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a change to pass to the sink, unless it is settled. A change is settled once all its
-// notable occurrences are.
+// give returns the change, which is to be passed to the sink; nil if the change is already settled.
+// A change is settled once all its notable occurrences are settled.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -234,7 +234,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 		}
 	}
 	if !m.settled {
-		if len(s.given) >= s.clearAt { // An open change must not keep all settled changes after it.
+		if len(s.given) >= s.clearAt { // Remove settled changes even if an earlier change is still open.
 			s.given = slices.DeleteFunc(s.given, func(m *pendingChange) bool { return m.settled })
 			s.clearAt = 2*len(s.given) + 64
 		}
@@ -264,7 +264,7 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	switch {
 	case m.lost:
 		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, why: noRoom}})
-	case m.deferred && m.watched != nil: // The leader has already noted a change without a resource.
+	case m.deferred && m.watched != nil: // A change without a resource was read from a note, so the leader already knows it.
 		m.leave(m)
 	}
 }

@@ -201,7 +201,7 @@ func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.Conf
 // name, but not a create.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
 	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
-	empty.Namespace = nil // It is that of the client.
+	empty.Namespace = nil // The client determines the namespace.
 	c, err := t.opts.ConfigMaps.Apply(ctx, empty, metav1.ApplyOptions{FieldManager: fieldManager})
 	if err != nil {
 		return nil, fmt.Errorf("create config map %s: %w", t.opts.Name, err)

@@ -33,8 +33,8 @@ type Sink interface {
 	// A lost transition is declared as a gap.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
 	// Gap makes the sink compare the owners that it last wrote with the current owners, because
-	// changes were lost. The result ok of live is false if an object is not tracked. Gap is called
-	// only for the leader's sink, and again after an error.
+	// changes were lost. If an object is not tracked, live returns false. Gap is called only for
+	// the leader's sink, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -50,7 +50,7 @@ type ConfigMaps interface {
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
 }
 
-// Public are the ConfigMaps in a namespace that all users may read.
+// Public writes ConfigMaps in a namespace that all users may read.
 type Public interface {
 	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 }
@@ -97,8 +97,8 @@ type Tracker struct {
 	queue   chan ownership.Hint
 	queued  atomic.Int64 // size of queue in bytes
 	ready   atomic.Bool
-	changed chan struct{} // the kinds that there are may have changed
-	lists   chan struct{} // a place for each list that may be read at once
+	changed chan struct{} // signals that the served kinds may have changed
+	lists   chan struct{} // a semaphore for lists that are read concurrently
 
 	permissions permissions
 
@@ -117,7 +117,7 @@ type Tracker struct {
 	loops   map[schema.GroupResource]*loop
 	loaded  Checkpoint
 	pending int       // kinds whose first list is still to come
-	gapped  time.Time // when the last gap ended that is declared
+	gapped  time.Time // when the last declared gap ended
 }
 
 type loop struct {
@@ -194,7 +194,7 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 	return "", ownership.Owners{}, "", false
 }
 
-// do calls tell with the state locked, and passes the resulting changes to the sink.
+// do runs tell with the state locked, and passes the resulting changes to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
@@ -219,7 +219,7 @@ func (t *Tracker) do(tell func(*state) []*pendingChange) {
 func (t *Tracker) Run(ctx context.Context) error {
 	defer t.opts.Finish()
 	if err := t.load(ctx); err != nil {
-		return nil //nolint:nilerror // The context has ended: that is all that ends it.
+		return nil //nolint:nilerror // load fails only if the context has ended.
 	}
 	var all sync.WaitGroup
 	all.Go(func() { t.discover(ctx) })

@@ -65,7 +65,7 @@ func (v Rules) container(b Container) []rule.Finding {
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs between two crashes.
+		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It is running between two crashes.
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
@@ -112,8 +112,8 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// A container that exited recently will probably exit again. The kubelet backs off for at most five
-// minutes, and resets the back-off after ten.
+// A container that exited recently will probably exit again. The kubelet waits at most five minutes
+// before a restart, and resets this back-off after ten minutes.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false

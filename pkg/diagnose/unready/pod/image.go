@@ -20,7 +20,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
-		said = e.Message // The status may only say that the kubelet backs off.
+		said = e.Message // The status might say only that the kubelet is backing off.
 	}
 	c := event.Cause{
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
@@ -37,8 +37,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for a rate limit or a network fault, both of
-		// which pass.
+		// Registries and kernels also say "denied" for rate limits and network faults, which are
+		// temporary.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("no match for platform", "no matching manifest"):
 		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the node's platform"
@@ -142,11 +142,11 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		c.Risk = "the Pod is deleted and created again, with whatever image its node then pulls"
 	} else {
 		// After a restart, the container would use the image on its node.
-		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod starts the same one. "+
+		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod runs that same image. "+
 			"Give each image its own tag, use a digest (name@sha256:…), or set imagePullPolicy to Always")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
 	}
-	return rule.Finding{Cause: c, Rank: rule.Consequence} // Faults of Pods come first.
+	return rule.Finding{Cause: c, Rank: rule.Consequence} // Faults in Pods come first.
 }
 
 // Pulls reports whether the node pulls a container's image at each start.
@@ -156,7 +156,7 @@ func Pulls(p *corev1.Pod, container string) bool {
 	})
 }
 
-// Digest returns the digest in an image ID; "" for an ID of the container runtime.
+// Digest returns the digest in an image ID, or "" if the container runtime assigned the ID.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {

@@ -1,6 +1,6 @@
-// Package pod explains why a Pod is not ready, by the first step at which it is stuck: its node,
-// volumes, other references, images, containers or probes. The package never reads the contents of
-// Secrets. Start with [On] and [Rules.Explain].
+// Package pod explains why a Pod is not ready. It finds the first step at which the Pod is stuck:
+// its node, volumes, other references, images, containers or probes. The package never reads the
+// contents of Secrets. Start with [On] and [Rules.Explain].
 package pod
 
 import (
@@ -60,7 +60,7 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	}
 	if p.Spec.NodeName != "" {
 		if node := v.node(p); node != nil {
-			return node // Its kubelet cannot stop it.
+			return node // The node's kubelet cannot stop the Pod.
 		}
 	}
 	return []rule.Finding{rule.Of(p, rule.Direct, c)}
@@ -94,7 +94,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      rule.Kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
-			Risk:      "any of its containers that still run somewhere keep running, unknown to Kubernetes",
+			Risk:      "any of its containers that are still running somewhere keep running, unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}
@@ -123,7 +123,7 @@ func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	}
 	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 		Code:      "SandboxFailed",
-		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "); no container has started",
+		Message:   "its node cannot set up the Pod (" + text.Excerpt(e.Reason) + "); no container has started",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
 		Next:      rule.Kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
 		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),

@@ -106,7 +106,7 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	case e != nil:
 		c.Code, c.Message = "ProvisioningFailed", "its volume could not be created by "+text.Excerpt(class.class.Provisioner)
 	case class.class.VolumeBindingMode != nil && *class.class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer && pvc.Annotations[selectedNode] == "":
-		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume once a Pod that mounts it is scheduled, but none is"
+		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume once a Pod that mounts the claim is scheduled, but none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
 		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
@@ -145,8 +145,8 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive volumes can be used by only one node or one Pod. Their holders are read last, because
-// other answers show which volumes matter.
+// exclusive lists the claims and volumes that only one node or one Pod can use. Their holders are
+// read last, because other answers show which volumes matter.
 type exclusive struct {
 	claims  map[string][]string
 	volumes []string

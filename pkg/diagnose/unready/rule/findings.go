@@ -13,11 +13,11 @@ import (
 type Rank int
 
 const (
-	// Root causes come first. No known fact explains them further.
+	// Root is a cause that no known fact explains further. Such causes come first.
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct
-	// Consequence passes once the other causes are fixed.
+	// Consequence is a cause that disappears once the other causes are fixed.
 	Consequence
 	// Doubt means that an object could not be read.
 	Doubt

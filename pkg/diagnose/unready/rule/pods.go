@@ -19,15 +19,16 @@ const (
 	keepUnready = 200
 	// keepReady is the number of ready Pods that are kept for comparison with unready ones.
 	keepReady = 20
-	// keepFailed is low because failed Pods were replaced, or all failed for the same reason.
+	// keepFailed is low because failed Pods either have been replaced or all failed for the same
+	// reason.
 	keepFailed = 20
 	// MostDetailed is the maximum number of Pods to examine in detail. The objects to which a Pod
 	// refers are read only for these Pods.
 	MostDetailed = 10
 )
 
-// ReadPods lists the Pods for which mine is true (all if nil) and chooses which of them to examine
-// in detail. kept names this filter.
+// ReadPods lists the Pods for which mine returns true, or all Pods if mine is nil. It chooses which
+// of them to examine in detail. The parameter kept is a name for this filter.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -84,7 +85,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns those Pods that an object controls, among the Pods that were read.
+// PodsOf returns the Pods that the owner controls. It considers only Pods that were read.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -160,7 +161,8 @@ func Ready(p *corev1.Pod) bool {
 	return PodCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
-// PodCondition returns the condition of a type, or an empty one.
+// PodCondition returns the Pod's condition of the given type, or an empty condition if there is
+// none.
 func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// View answers the questions of the rules about one object.
+// View answers the rules' questions about one object.
 type View struct {
 	*diagnose.Run
 	// Object is the object that is not ready.
@@ -112,8 +112,8 @@ func (v *View) OnlyKnownUnless(asked bool) func() {
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant is true. The question's Kept names this
-// filter.
+// Select returns the objects of a kind for which meant returns true. The Kept field of the question
+// is a name for this filter.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
@@ -130,7 +130,8 @@ func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }
 
-// Since returns " for 3m", or "" if a time is unknown.
+// Since returns the time since t, such as " for 3m". It returns "" if t or the current time is
+// unknown, or if t is in the future.
 func (v *View) Since(t metav1.Time) string {
 	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
 		return ""

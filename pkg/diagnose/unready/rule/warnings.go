@@ -136,7 +136,7 @@ func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Ev
 	return nil
 }
 
-// Quoted returns an event as evidence; nil for nil.
+// Quoted returns an event as evidence, or nil if the event is nil.
 func Quoted(e *corev1.Event) []string {
 	if e == nil {
 		return nil
@@ -144,8 +144,8 @@ func Quoted(e *corev1.Event) []string {
 	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
-// LastSeen returns when an event was last recorded. The old and the new events API use different
-// fields.
+// LastSeen returns the time at which an event was last recorded. The old and new events APIs use
+// different fields.
 func LastSeen(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
