@@ -40,9 +40,8 @@ func newConfigImport(c *connection.Connection, streams genericiooptions.IOStream
 	cmd := &cobra.Command{
 		Use:   "import --argocd FILE",
 		Short: "Print rules for the fields that Argo CD ignores",
-		Long: `Print a k8sconnect.yaml that yields the fields that the Applications and
-ApplicationSets in a file ignore (spec.ignoreDifferences). The server is not
-contacted.
+		Long: `Print a k8sconnect.yaml that yields the fields listed in spec.ignoreDifferences
+of the Applications and ApplicationSets in a file. The server is not contacted.
 
 Entries that no rule can express are listed on stderr with their lines, and the
 exit status is 1.`,

@@ -66,7 +66,7 @@ conflicts of the next apply, before and after. Without a PATH, it skips fields
 that the next apply would remove. With --inventory-of or --helm-release, -f gives
 the manifests of the tool's next run.
 
-Exit status: 0 given, 1 refused, 2 could not tell.`,
+Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
 		Example: `  # helm upgrade conflicts with fields that kubectl apply once wrote
   kubectl k8sconnect give --helm-release=shop/web \
     --from=kubectl-client-side-apply

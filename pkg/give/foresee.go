@@ -155,7 +155,7 @@ type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	given  bool
-	// silent suppresses reports about givers, for example when an object could not be read.
+	// silent suppresses reports about source objects, for example that one could not be read.
 	silent bool
 }
 

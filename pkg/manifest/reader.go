@@ -175,7 +175,8 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// inputError concerns a whole input. A fault at a place in an input is an [object.FaultError].
+// inputError is an error about a whole input. An error at a position in an input is an
+// [object.FaultError].
 type inputError struct {
 	where string
 	text  string

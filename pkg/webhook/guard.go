@@ -235,8 +235,9 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 	return json.Marshal(slices.Insert(operations, 0, operation{"test", "/metadata/resourceVersion", is.ResourceVersion}))
 }
 
-// disown returns a JSON patch that removes the webhook from the owners. Otherwise an upgrade to a
-// chart that lacks one of the entries would leave an invalid entry behind, and would fail.
+// disown returns a JSON patch that removes the webhook's entries from the managed fields. Otherwise
+// an upgrade to a chart that lacks one of the entries would leave an invalid entry behind, and
+// would fail.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

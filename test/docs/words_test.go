@@ -23,7 +23,7 @@ var (
 // No comment, message or page begins a sentence with What, Who, Whether or Of a, and none says
 // that something is told or said, or that nobody is an owner (CONTRIBUTING.md, Plain English).
 func TestPlainEnglish(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md")
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md", "*.txtar", "*.sh", "*.yml", "charts/*.yaml", "Makefile", ".ci/run")
 	list.Dir = root(t)
 	out, err := list.Output()
 	if err != nil {
@@ -36,8 +36,12 @@ func TestPlainEnglish(t *testing.T) {
 			continue
 		}
 		read := texts
-		if strings.HasSuffix(name, ".md") {
+		switch filepath.Ext(name) {
+		case ".go":
+		case ".md":
 			read = paragraphs
+		default:
+			read = hashed
 		}
 		for _, one := range read(t, name, text) {
 			for _, s := range sentence.Split(one, -1) {
@@ -73,6 +77,21 @@ func texts(t *testing.T, name string, text []byte) []string {
 		}
 		return true
 	})
+	return out
+}
+
+// hashed returns the comments of a script, a Makefile or a YAML file. A testscript ends where the
+// files that it uses begin.
+func hashed(_ *testing.T, _ string, text []byte) []string {
+	script, _, _ := bytes.Cut(text, []byte("\n-- "))
+	out := []string{""}
+	for line := range strings.Lines(string(script)) {
+		if comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#"); ok {
+			out[len(out)-1] += comment
+		} else {
+			out = append(out, "")
+		}
+	}
 	return out
 }
 

@@ -56,7 +56,7 @@ owners overwrite each other's field, one writer sets a field back and forth, or
 writes change nothing. fights itself changes nothing.
 
 A loop is found if it completes once within --for; at two writes a minute, that
-takes 60s. A writer that managed fields do not identify is shown as "unknown".
+takes 60s. A writer that cannot be identified from managed fields is shown as "unknown".
 Leases, Events, endpoints and the status are left out. Without -A, only the
 objects in the namespace are watched.
 

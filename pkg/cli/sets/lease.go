@@ -35,8 +35,8 @@ const (
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
 	// StatedAnnotation describes the last run that applied something: see [history.Note].
-	// TurnAnnotation is the number of the Lease's transitions when StatedAnnotation was last known
-	// to be current.
+	// TurnAnnotation is the Lease's leaseTransitions at the time when StatedAnnotation was last
+	// known to be current.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
 	// SetAnnotation names the parent of the set. It is only for people to read.

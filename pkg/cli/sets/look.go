@@ -118,7 +118,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Hint() string {
 	if e.Waited > e.valid {
-		return "that run is alive: it renews the lock. Wait longer (--lock-timeout=10m), or stop it"
+		return "that run is still alive: it keeps renewing the lock. Wait longer (--lock-timeout=10m), or stop it"
 	}
 	wait := (e.left + time.Second).Truncate(time.Minute) + time.Minute
 	return fmt.Sprintf("if that run is dead, the lock expires in %s: --lock-timeout=%s waits for that", e.left.Round(time.Second), strings.TrimSuffix(wait.String(), "0s"))

@@ -53,8 +53,8 @@ type Run struct {
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise before the run adds the input. upcoming lists the kinds in the input
-	// that were not served at that time.
+	// promised is the promise as it was before the run added the kinds and namespaces of the input.
+	// upcoming lists the kinds in the input that were not served at that time.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 

@@ -28,7 +28,7 @@ func (a *Aliases) Admit(d *Document) error {
 	}
 	var m measure
 	m.document(d)
-	const hint = "the API server accepts objects of up to 3 MiB: repeat less, or split it into several objects"
+	const hint = "the API server accepts objects of up to 3 MiB: use fewer aliases, or split it into several objects"
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unknownWriter represents a writer that managed fields do not identify.
+// unknownWriter represents a writer that cannot be identified from managed fields.
 const unknownWriter = "unknown"
 
 // FightName names the object of a fight, or the kind if there is no object.

@@ -144,7 +144,7 @@ Nothing was written. For each path, choose:
 			event.PhaseStarted{Index: 1},
 			conflict("a", ".data.a"),
 		}, want: `
-Nothing was written from phase 2 (two) on. For each path, choose:
+Nothing in phase 2 (two) or later was written. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
@@ -155,7 +155,7 @@ Nothing was written from phase 2 (two) on. For each path, choose:
 			event.PhaseStarted{Index: 1},
 			conflict("a", ".data.a"),
 		}, want: `
-Nothing would be written from phase 2 (two) on. For each path, choose:
+Nothing in phase 2 (two) or later would be written. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest

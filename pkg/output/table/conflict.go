@@ -182,7 +182,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:
-		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(b.State.Phases[first].Name))
+		return fmt.Sprintf("Nothing in phase %[2]d (%[3]s) or later %[1]s.", written, first+1, text.Printable(b.State.Phases[first].Name))
 	default:
 		return "Nothing " + written + "."
 	}

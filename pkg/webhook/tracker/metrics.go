@@ -23,7 +23,7 @@ func metrics() []metric {
 	return []metric{
 		gauge("tracker_objects", "Objects whose owners are remembered.", (*Tracker).objects),
 		gauge("tracker_kinds_watched", "Kinds that are watched.", func(t *Tracker) float64 { return t.kinds(false) }),
-		gauge("tracker_kinds_refused", "Kinds that the webhook may not watch.", func(t *Tracker) float64 { return t.kinds(true) }),
+		gauge("tracker_kinds_refused", "Kinds that the webhook is not allowed to watch.", func(t *Tracker) float64 { return t.kinds(true) }),
 		gauge("tracker_leads", "1 if this replica leads, and so declares gaps and stores the checkpoint.", (*Tracker).leading),
 		gauge("tracker_gap_end_timestamp_seconds", "When the last gap in the history ended; 0 if there is none.", (*Tracker).gapEnd),
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
