@@ -80,7 +80,7 @@ func FightLines(f event.Fight, now time.Time) []string {
 		lines = append(lines, word+next)
 	}
 	if len(f.Next) > 0 && f.Applied() {
-		lines = append(lines, "also remove the field from the other tool's manifest: if that tool applies by force, it will take the field back")
+		lines = append(lines, "also remove the field from the other tool's manifest: a tool that applies by force takes the field back")
 	}
 	return lines
 }

@@ -51,7 +51,7 @@ func TestFightsTable(t *testing.T) {
     recorded  8412 owner changes since 2026-02-28T20:00:00Z, the last at 2026-03-01T12:00:00Z by user system:serviceaccount:argocd:controller
     next  give a
     or    give b
-    also remove the field from the other tool's manifest: if that tool applies by force, it will take the field back
+    also remove the field from the other tool's manifest: a tool that applies by force takes the field back
 configmap/a -n shop           1 write a minute
     .data.x  none ↔ 3 ↔ 5  kube-controller-manager (scale) ↔ argocd-controller (Apply) ↔ unknown
     more than two writers: decide which one keeps the field, and remove it from what the others write
