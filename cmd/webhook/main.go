@@ -53,7 +53,7 @@ func run() error {
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration through which the API server calls the webhook; --self-signed adds its CA")
 	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "suspend the API server's calls to the webhook when they fail, until test calls succeed")
 	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token at the end of the paths in the webhook configuration")
-	pflag.StringVar(&opts.Release, "release", "", "Helm release that owns the objects that the webhook recreates")
+	pflag.StringVar(&opts.Release, "release", "", "Helm release that owns the objects recreated by the webhook")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked, and since when, in the ConfigMap k8sconnect-history in kube-public")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "maximum rate of ownership records, for all replicas together, after an initial burst of 500")

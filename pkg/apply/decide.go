@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds limits the number of calls of Decide for new conflicts. Only automatic decisions can reach
+// rounds limits the number of calls to Decide for new conflicts. Only automatic decisions can reach
 // the limit.
 const rounds = 5
 

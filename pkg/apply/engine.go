@@ -63,8 +63,8 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// ContinueOnConflict writes a phase even if some of its objects are in conflict. It skips
-	// objects that need an object in conflict.
+	// ContinueOnConflict means that a phase is written even if some of its objects are in conflict.
+	// Objects that need one of those are skipped.
 	ContinueOnConflict bool
 	// Decide returns a decision for each conflict of each object, in plan order. It is called
 	// before any conflicting object of a phase is written, and again for objects that have changed
@@ -110,7 +110,7 @@ type Engine struct {
 	done   record
 	waited map[object.Key]bool
 
-	mu sync.Mutex // guards calls of Emit
+	mu sync.Mutex // guards calls to Emit
 }
 
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {

@@ -71,8 +71,9 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports whether the target has conflicts. Without Decide, it emits them. With Decide, it
-// sets late, so that Decide is called after the other writes: a prompt must not delay them.
+// contest reports whether the target has conflicts. If Decide is nil, it emits them. Otherwise, it
+// marks the target as late, so that Decide is called after the other writes: a prompt must not
+// delay them.
 func (e *Engine) contest(t *target) bool {
 	switch {
 	case !t.contested():

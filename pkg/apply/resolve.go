@@ -95,7 +95,8 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 }
 
 // serve waits for the item's kind if an object of the set may install it: a CRD, an APIService, or
-// an operator (edge case 18). It also waits if the user asked for it.
+// an operator (edge case 18). If AwaitKinds is set, it also waits for other kinds that are not
+// built in.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -156,8 +157,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 		return err // The error already has a reason.
 	}
 	if len(item.OnlyIn) > 0 {
-		// Only the CRD in the set shows why the kind is not served: that CRD does not have the
-		// item's version.
+		// The kind is not served because the CRD in the set lacks the item's version. Only that CRD
+		// shows this.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
 			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}

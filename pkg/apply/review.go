@@ -22,8 +22,9 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	return p, false, err
 }
 
-// confirmed reports whether the apply still has the reviewed result; if not, it emits the target's
-// event. After a change to the CRD, the same version may have a different result.
+// confirmed reports whether the apply is still needed and has the reviewed result; if not, it emits
+// the target's event, or sets late if Decide must be called. After a change to the CRD, the same
+// version may have a different result.
 func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	switch {
 	case e.Review == nil, !e.changedCRD(t.Item, event.Created, event.Configured) && e.Review.Judged(t.Item, t.Live) != nil:

@@ -115,15 +115,16 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return e.contest(t)
 }
 
-// lost handles a write that got no answer: it succeeded if the object is as predicted (edge case
-// 85).
+// lost handles a write that got no answer. The write succeeded if the object is as predicted (edge
+// case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports the target as written if the object looks as the write would have left it.
+// arrived reads the object. If another apply would change nothing, it reports the target as written
+// and returns true.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if err != nil {

@@ -83,7 +83,7 @@ func (m Member) isCopy(parent object.Ref, manager string) (by string, copied boo
 	return "", false
 }
 
-// Claim is a mark that shows that a tool or another set owns an object.
+// Claim is a mark showing that a tool or another set owns an object.
 type Claim struct {
 	// Of is the kind of owner: "Helm release", "ApplySet".
 	Of string

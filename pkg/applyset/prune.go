@@ -90,7 +90,7 @@ func (k Kept) Text() string {
 	case Copied:
 		return "it was created for " + k.By + ", and is deleted with it"
 	case Unshown:
-		return "it was not among the deletions shown before this run: the next run prunes it"
+		return "it was not among the deletions shown before this run: the next run will prune it"
 	case Gone:
 		return "it left the set during this run"
 	}
@@ -212,8 +212,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns a copy of the decision that deletes only the members that are also doomed in the
-// decision that the user has seen (shown). The copy keeps all other doomed members.
+// Within returns a copy of the decision in which a member is doomed only if it is also doomed in
+// the decision that the user has seen (shown). All other doomed members are kept.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -258,7 +258,7 @@ func (d Decision) Left() Promise {
 	return PromiseOf(refs)
 }
 
-// ParseAllow parses one of the [Protected] kinds by its kind, resource or short name, with or
+// ParseAllow parses the kind, resource or short name of one of the [Protected] kinds, with or
 // without its group.
 func ParseAllow(text string) (schema.GroupKind, error) {
 	word, group, grouped := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ".")

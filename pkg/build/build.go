@@ -1,5 +1,5 @@
-// Package build returns the version of this program, from the linker or else from the Go tool. Call
-// [This]. It never reads files.
+// Package build provides the version of this program, as set by the linker or else recorded by the
+// Go tool. Call [This]. The package never reads files.
 package build
 
 import (
@@ -15,7 +15,7 @@ import (
 var (
 	version string // such as v0.1.0, or v0.1.0-5-g0123456789ab between tags
 	commit  string
-	date    string // of the commit, in UTC, as in RFC 3339
+	date    string // of the commit, in UTC, in RFC 3339 format
 )
 
 // Info describes a build. Unknown fields are empty.

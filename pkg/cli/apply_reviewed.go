@@ -71,7 +71,8 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
 }
 
-// unreviewed returns the error that refuses a run. It limits the number of lines of evidence.
+// unreviewed returns the error for a run that would not make the reviewed changes. It limits the
+// number of lines of evidence.
 func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)

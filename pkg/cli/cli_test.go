@@ -145,7 +145,7 @@ func TestUsageErrors(t *testing.T) {
 		"a verb of kubectl": {
 			[]string{"get", "pods"},
 			"error: unknown command \"get\" for \"kubectl k8sconnect\"\n" +
-				"  hint: kubectl get and kubectl describe read objects; here, the verb owners shows who owns their fields, and the verb sets lists sets\n",
+				"  hint: kubectl get and kubectl describe read objects; use the verb owners to show who owns their fields, and the verb sets to list sets\n",
 		},
 		"a verb of Helm": {
 			[]string{"rollback", "shop"},
@@ -178,7 +178,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"a flag that -v replaces": {
 			[]string{"apply", "-f", "x.yaml", "--explain-rules"},
-			"error: unknown flag: --explain-rules\n  hint: -v 1 shows which flag, annotation or rule decided which path\n",
+			"error: unknown flag: --explain-rules\n  hint: -v 1 shows the flag, annotation or rule that decided each path\n",
 		},
 		"flag": {
 			[]string{"diff", "--prune-everything"},
@@ -210,7 +210,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"flag of kubectl apply": {
 			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
-			"error: unknown flag: --force\n  hint: --recreate=KIND[/NAME] deletes and creates an object again if a field cannot be changed; --take=all takes contested fields\n",
+			"error: unknown flag: --force\n  hint: --recreate=KIND[/NAME] deletes and recreates an object if a field cannot be changed; --take=all takes contested fields\n",
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},

@@ -20,14 +20,14 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 		emit(e)
 		if short, ok := f.observe(time.Now(), e); ok {
 			emit(event.Warned{Text: fmt.Sprintf(
-				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run applies the rest",
+				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run will apply the rest",
 				short.Done, short.Total, short.Left.Round(time.Second))})
 		}
 	}
 }
 
 type shortfall struct {
-	// Done is the number of objects that will be finished at the deadline, and Total is the number
+	// Done is the number of objects that will be finished by the deadline, and Total is the number
 	// of all objects.
 	Done, Total int
 	Left        time.Duration

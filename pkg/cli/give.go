@@ -108,9 +108,9 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, the default is the tool's field manager")
 	flags.StringSliceVar(&f.from, "from", nil, "Field managers that own the fields now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
-		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, its next apply removes fields that its manifest does not set")
+		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, the receiver's next apply removes fields that its manifest does not set")
 	flags.BoolVar(&f.share, "share", false, "Let the current owners keep the fields too")
-	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next apply that sets them owns them without a conflict")
+	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next manager to apply them becomes their owner without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"Objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, or an Application of Argo CD")
@@ -137,8 +137,8 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// scope returns the selection of objects whose fields are given, and the field manager that applies
-// them. The manager is empty if it is unknown.
+// scope returns the selection of objects whose fields change owners, and the field manager that
+// applies these objects. The manager is empty if it is unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
 	// Files given together with an inventory are the manifests that the tool will apply next.

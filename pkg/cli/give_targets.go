@@ -125,7 +125,7 @@ func listed(
 			served, elsewhere := server.Preferred(ctx, ref.GVK.GroupKind())
 			if elsewhere == nil && !moved[ref.GVK] {
 				moved[ref.GVK] = true
-				emit(event.Warned{Text: fmt.Sprintf("%s lists %s at %s, which the server no longer serves: it is read at %s",
+				emit(event.Warned{Text: fmt.Sprintf("%s lists %s at %s, which the server no longer serves: these objects are read at %s",
 					of, ref.GVK.Kind, ref.GVK.GroupVersion(), served.GVK.GroupVersion())})
 			}
 			if elsewhere == nil {
@@ -216,7 +216,7 @@ func (n nextRun) stated(
 		return nil, err
 	}
 	for _, ref := range met.Gone {
-		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, but the manifests of the next run do not contain it: its fields are not given", of)})
+		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, but the manifests of the next run do not contain it: its fields are left alone", of)})
 	}
 	if met.Beyond > 0 {
 		skipped := "1 object in the manifests was skipped: " + of + " does not list it yet"

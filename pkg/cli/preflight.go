@@ -116,7 +116,7 @@ func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose
 	}
 }
 
-// losses reports objects of the plan that need something that the prune will delete.
+// losses reports objects of the plan that need something the prune will delete.
 func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	return func(d applyset.Decision) {
 		var objects []*unstructured.Unstructured

@@ -46,7 +46,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref
 	to, confirm string
-	// number is the number of the last run at the time when the target was chosen.
+	// number is the number of the last run when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
@@ -124,7 +124,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		return err
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
-	var document bytes.Buffer // the output of the comparison; a rollback that writes prints only its own output
+	var document bytes.Buffer // output of the comparison; dropped if the rollback goes ahead
 	shown, err := o.show(ctx, in, text, of, &document)
 	if o.dryRun || !errors.Is(err, verb.ErrNo) {
 		_, _ = in.Streams.Out.Write(document.Bytes())
@@ -286,10 +286,10 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 			"review it, and confirm it with --confirm="+digest)
 	case !verb.CanAsk(streams):
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
-			"confirm what is shown with --confirm="+digest+", or use --yes")
+			"confirm these changes with --confirm="+digest+", or use --yes")
 	case o.output != output.Table: // The user has not seen the changes.
 		return o.unconfirmed("a rollback needs confirmation, and -o "+o.output+" does not ask",
-			"confirm what is shown with --confirm="+digest+", or use --yes")
+			"confirm these changes with --confirm="+digest+", or use --yes")
 	}
 	yes, err := verb.Ask(ctx, streams, "Roll back?")
 	if err == nil && !yes {

@@ -188,7 +188,7 @@ func TestFailingSchemaRequest(t *testing.T) {
 			asked := newSick(t, func(path string) bool { return path == "/openapi/v3" })
 			code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=3s")...)
 			all := strings.Join(strings.Fields(out+stderr), " ")
-			if code != verb.ExitUnknown || !strings.Contains(all, "did not return the schema of Thing: it answers 503: sick") {
+			if code != verb.ExitUnknown || !strings.Contains(all, "did not return the schema of Thing: it returned 503: sick") {
 				t.Errorf("exit status %d, want %d and an error with the server's answer", code, verb.ExitUnknown)
 			}
 			for _, claim := range []string{"does not answer", "is reachable"} {

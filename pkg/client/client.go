@@ -58,8 +58,8 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called if we do not have permission to use the verb, so that objects are polled
-	// instead of watched. It is called once for each kind and namespace.
+	// OnPolling is called if objects are polled instead of watched, because we do not have
+	// permission to use the verb. It is called once for each kind and namespace.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 

@@ -234,9 +234,9 @@ type ObjectFields struct {
 	LastApplied string
 }
 
-// Fields lists objects and passes their managed fields to the callback page. The server sends only
-// metadata. Fields does not retry requests. The callback begin is called first, and again if the
-// list starts over.
+// Fields lists objects and passes their managed fields to the callback (page). The server sends
+// only metadata. Fields does not retry requests. The callback (begin) is called first, and again if
+// the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage

@@ -117,13 +117,13 @@ const (
 	pageSpare = 500
 	// The client holds a whole page in memory.
 	pageLimit = 10_000
-	// If a list has this many objects for each wanted object, it is less work to read the wanted
-	// objects one by one.
+	// farMore is the ratio of listed to wanted objects above which it is less work to read the
+	// wanted objects one by one.
 	farMore = 20
 )
 
-// list visits the wanted objects and removes them from the map (left). If there is no error, whole
-// is false if the remaining objects should be read one by one.
+// list visits the wanted objects and removes them from the map (left). If it returns neither true
+// nor an error, the remaining objects should be read one by one.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -231,8 +231,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each visits all selected objects, page by page. If the list expires between two pages, it may
-// have to start over. If begin is nil, objects may then be visited twice.
+// each visits all selected objects, page by page. If the list expires between two pages, each may
+// have to start over, and then calls begin again. Without begin, objects may be visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{

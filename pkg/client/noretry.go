@@ -20,8 +20,8 @@ import (
 )
 
 // NoRetry reads without retries, for the diagnosis of a cluster. It drops the server's warnings.
-// [meta.IsNoMatchError] is true for its errors if the server does not serve a kind, but false if
-// only the server behind the kind does not answer.
+// Its errors satisfy [meta.IsNoMatchError] if the server does not serve a kind, but not if only the
+// server behind the kind does not answer.
 type NoRetry struct {
 	client *Client
 

@@ -20,9 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a write failed because a webhook does not answer.
+// SilentWebhookError says that a write failed because a webhook did not answer.
 type SilentWebhookError struct {
-	// Backend describes the service or URL that the webhook calls, and what is wrong there.
+	// Backend names the webhook's service, and says what is wrong with it, if known. It is "outside
+	// the cluster" if the webhook has no service.
 	Webhook, Backend string
 	Absent           bool
 	See              string

@@ -85,7 +85,7 @@ func TestErrorBeforeSilenceIsReported(t *testing.T) {
 					if err == nil {
 						_, err = c.Schema(t.Context(), things)
 					}
-					if transport.StatusOf(err).Code != 503 && !strings.Contains(fmt.Sprint(err), "answers 503") {
+					if transport.StatusOf(err).Code != 503 && !strings.Contains(fmt.Sprint(err), "returned 503") {
 						t.Errorf("%v, want what the server answered: %v", err, f.seen)
 					}
 				})

@@ -79,8 +79,8 @@ func (c *Client) write(
 	})
 }
 
-// object sends a request and returns the object in the response. It calls the callback build for
-// each try. The error is a *NoKindError if the server no longer serves the kind.
+// object sends a request and returns the object in the response. It calls build for each attempt.
+// The error is a *NoKindError if the server no longer serves the kind.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind)
@@ -115,11 +115,11 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is like SetManagedFields, but it can set a manager's name or be a dry run. The
-// manager would become an owner of everything else that the server changes in this write. To avoid
-// that, PutManagedFields writes at a version of the kind at which the server changes nothing else,
-// if there is one. The returned object has the requested version. The error is a *[TooLargeError]
-// if the object would become too large.
+// PutManagedFields is like SetManagedFields, but the write can have a manager's name or be a dry
+// run. The manager would become an owner of everything else that the server changes in the write.
+// To avoid that, PutManagedFields writes at a version of the kind at which the server changes
+// nothing else, if there is one. The returned object has the requested version. The error is a
+// *[TooLargeError] if the object would become too large.
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -163,11 +163,11 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns a version of the kind at which the write changes no other fields. At any other
-// version, we would become an owner of those fields. It prefers the requested version, and also
-// returns that version if it finds none. A version may have a default that the stored version
-// lacks. Each write at that version sets the default again, while a write at the stored version
-// changes nothing. The server does not say which version is the stored one, so uncredited finds it
+// uncredited returns a version of the kind at which the write changes no other fields. If the write
+// changed others, we would become their owner. uncredited tries the requested version first, and
+// returns it if no version will do. A version may have a default that the stored version lacks.
+// Each write at such a version sets the default again, while a write at the stored version changes
+// nothing else. The server does not say which version is the stored one, so uncredited finds it
 // with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // The core group has only one version.

@@ -72,7 +72,8 @@ func typo(typed string) string {
 	}
 }
 
-// rest is a path, with or without braces, and perhaps =VALUE. In braces, the path may contain "=".
+// rest is a path, with or without braces, optionally followed by =VALUE. In braces, the path may
+// contain "=".
 func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"

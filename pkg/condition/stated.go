@@ -117,7 +117,7 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the rule's message, or else the message of the conventions, or else the parameter
+// say returns the rule's message, or else the message of the conventions, or else the given
 // sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {

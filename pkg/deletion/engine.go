@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Server is the part of the API client that the engine needs. Its calls retry, and limit their own
-// rate.
+// Server is the part of the API client that the engine needs. Its methods retry requests and limit
+// their rate.
 type Server interface {
 	watchset.Watcher
 	object.Getter
@@ -202,9 +202,9 @@ func (e *Engine) isDark(views []*view) bool {
 // Outcome counts the objects that were not deleted.
 type Outcome struct {
 	// Remaining counts the objects that still existed when the engine stopped waiting, or when the
-	// user declined. Refused counts the objects for which the server refused the request, that did
-	// not exist, or from which the finalizer must not be removed. Unknown counts the objects that
-	// may or may not have been deleted, and the lists that could not be read.
+	// user declined. Refused counts the objects that did not exist, whose request the server
+	// refused, or whose finalizer must not be removed. Unknown counts the objects that may or may
+	// not have been deleted, and the lists that could not be read.
 	Remaining, Refused, Unknown int
 }
 

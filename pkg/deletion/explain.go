@@ -98,8 +98,9 @@ type explanation struct {
 	causes []event.Cause
 	told   schedule.Told
 	passed bool
-	// lasting contains the causes that may end the wait, by code. Its values are the times since
-	// which every explanation has found the cause.
+	// lasting maps the code of each cause that may end the wait to the time when it was first
+	// found. The time starts again after an explanation without the cause, and after progress of
+	// the object.
 	lasting map[string]time.Time
 }
 
@@ -138,9 +139,9 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether the target needs no further explanation. The parameter due is the end of the
-// target's time. The latest explanation is sufficient if it is not older than the target's last
-// progress (moved), or if it was made at due or later.
+// over reports whether the target needs no further explanation. due is the target's deadline. The
+// latest explanation is sufficient if it is not older than the target's last progress (moved), or
+// if it was made at or after the deadline.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)

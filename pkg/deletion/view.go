@@ -148,7 +148,7 @@ func (v *view) present(u *unstructured.Unstructured) {
 	}
 	switch {
 	case t.started && t.aggregated && t.uid != u.GetUID() && isRemnant(u):
-		v.engine.finish(t, event.Deleted{Action: event.Gone}) // sweep deletes the new one.
+		v.engine.finish(t, event.Deleted{Action: event.Gone}) // sweep deletes the remnant.
 	case t.done && t.result == event.Gone && t.uid != "" && t.uid != u.GetUID():
 		t.uid = "" // Report this once.
 		v.engine.Emit(event.Warned{Ref: t.Ref, Text: otherNow})

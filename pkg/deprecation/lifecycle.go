@@ -18,8 +18,8 @@ import (
 //go:embed builtin.txt
 var table string
 
-// Lifecycle contains the releases that matter to a version of a kind. Unknown and unplanned
-// releases are zero.
+// Lifecycle contains the releases that introduce, deprecate and remove a version of a kind. Unknown
+// and unplanned releases are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
 	// Replacement is the version that the type's documentation recommends instead; empty if there
@@ -183,10 +183,10 @@ func Versions(kind schema.GroupKind) []schema.GroupVersionKind {
 }
 
 // CheckUpgrade returns the notice for a built-in kind at a version. ok is false if the target
-// release (to) is unknown or has not deprecated the version. Gone in the notice is about the
-// current release (server). goes is set if the target release no longer serves the version. The
-// recommended version is one that both releases serve, if there is one. If server is unknown, the
-// notice is that of the target release.
+// release (to) is unknown or has not deprecated the version. The notice's Gone is about the current
+// release (server). goes is set if the target release no longer serves the version. The recommended
+// version is one that both releases serve, if there is one. If server is unknown, the notice is
+// that of the target release.
 func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, goes, ok bool) {
 	if n, ok = Check(gvk, to); !ok || server.IsZero() {
 		return n, n.Gone, ok

@@ -130,8 +130,8 @@ type FieldNotice struct {
 	// Value is the deprecated value, if the field itself is not deprecated. It is a Kubernetes
 	// term, such as the name of a label, and never a user's value.
 	Value string
-	// Since is the release that deprecated the field, and Gone the release from which it has no
-	// effect; zero if unknown or in the future.
+	// Since is the release that deprecated the field, and Gone is the first release in which it has
+	// no effect; each is zero if unknown or in the future.
 	Since, Gone Release
 	Use         string
 	// ServerWarns reports whether the API server warns too, with the path and without the object's

@@ -23,10 +23,10 @@ type Search struct {
 	Evidence  []string
 	// Sure is set if everything that is needed could be read.
 	Sure bool
-	// Proven is set if the evidence identifies the controller, so that its absence can be reported.
+	// Proven is set if enough is known about the controller to be sure of its absence.
 	Proven bool
 	// Suspects lists the workloads that may be the controller if nothing identifies it. Alive
-	// describes a write by a manager that set the finalizer, made after the deletion was requested.
+	// describes a write by a manager that set the finalizer, after the deletion was requested.
 	Suspects []Suspect
 	Alive    string
 }
@@ -220,7 +220,7 @@ func kindsOf(groups []string) string { return "kinds of " + text.Excerpt(strings
 
 func called(names []managerName) string {
 	if len(names) == 0 {
-		return " is known to own it"
+		return " is known to handle it"
 	}
 	quotedNames := make([]string, len(names))
 	for i, n := range names {
@@ -285,8 +285,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive describes a write by a manager that set the finalizer, made after the deletion was
-// requested. It returns "" if there is none.
+// alive describes a write by a manager that set the finalizer, after the deletion was requested. It
+// returns "" if there is no such write.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

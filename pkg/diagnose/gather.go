@@ -186,7 +186,7 @@ func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.
 var (
 	// ErrSlow is the error of a read that took too long.
 	ErrSlow error = slowError{}
-	// ErrNotAsked is the error for a question that exceeds the budget or the number of rounds.
+	// ErrNotAsked is the error for a question that exceeds the budget or the limit on rounds.
 	ErrNotAsked = errors.New("not read: the explanation reached its request limit")
 
 	errGone = errors.New("it no longer exists")

@@ -61,7 +61,7 @@ func Text(u *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// Items returns a list's items that are maps.
+// Items returns the maps in the list at path.
 func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	if u == nil {
 		return nil
@@ -119,7 +119,7 @@ func Name(ref object.Ref) string {
 	return text.Excerpt(ref.Resource() + " -n " + ref.Namespace)
 }
 
-// On returns the object as the end of a command: TYPE/NAME -n NAMESPACE.
+// On returns the command-line arguments that name the object: TYPE/NAME -n NAMESPACE.
 func On(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.ShellQuote(ref.Resource())

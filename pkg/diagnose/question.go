@@ -29,8 +29,8 @@ type Question struct {
 // Verb is the kind of request.
 type Verb string
 
-// Kinds is the first verb. The verbs are listed in the order of their requests: a verb comes before
-// the verbs whose questions depend on its answers.
+// Kinds is the first verb. Requests are made in this order: a verb comes before the verbs whose
+// questions depend on its answers.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -64,7 +64,8 @@ type Collector interface {
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a function that makes Collectors of matching objects, reduced by [Slim].
+// Matching returns a constructor of Collectors that keep the objects selected by meant, reduced by
+// [Slim].
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }

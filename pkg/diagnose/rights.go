@@ -21,8 +21,8 @@ type account struct {
 	right           right
 }
 
-// accounts returns the service accounts that have rights on a kind of one of the groups. An account
-// that may do everything does not count.
+// accounts returns the service accounts that have rights on kinds in the groups. An account that is
+// allowed to do everything does not count.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -30,9 +30,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts returns the service accounts that have rights. The right that a rule grants is
-// determined by the callback gives. RoleBindings in a namespace are ignored if the callback counts
-// returns false for that namespace.
+// readAccounts returns the service accounts that have rights. gives returns the right that a rule
+// grants. If counts returns false for a namespace, the RoleBindings in that namespace are ignored.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -72,7 +71,7 @@ type right int
 const (
 	none right = iota
 	mayUpdate
-	mayFinalize // write the kind's finalizers or status, which normally only its controller may
+	mayFinalize // write the kind's finalizers or status; usually, only its controller is allowed to
 )
 
 func (g *grants) role(key string, rules []rbacv1.PolicyRule) {

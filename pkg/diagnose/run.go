@@ -21,7 +21,7 @@ type Run struct {
 	Now   time.Time
 	Facts *Facts
 
-	// misses counts unanswered questions, including repeated ones.
+	// misses counts the questions that have no answer yet, including repeated ones.
 	asked  map[Question]func() Collector
 	misses int
 	// unanswered maps failed questions to their errors, and order contains these questions in the
@@ -58,8 +58,8 @@ func Once[T any](r *Run, name string, read func() T) T {
 // if its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is like [Run.Ask], but for a list of which the collector keeps only a part.
-// [Question.Kept] names the collector's filter.
+// Collect is like [Run.Ask], but the collector keeps only a part of the list. [Question.Kept] names
+// the collector's filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -352,11 +352,11 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	return troubled
 }
 
-// Lasting says whether to wait for a cause to pass.
+// Lasting determines whether a cause ends a wait, and when.
 type Lasting struct {
 	// Ends is set if the cause stays until someone changes something.
 	Ends bool
-	// After is how long the cause must last before it ends a wait. If Ends is not set, it applies
-	// only if the user chose not to wait.
+	// After is how long the cause must last before it ends a wait. If Ends is not set, the cause
+	// ends a wait only if the user named it.
 	After time.Duration
 }

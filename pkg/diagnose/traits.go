@@ -197,7 +197,7 @@ func operatorOf(finalizer string) operator {
 		{"external-attacher/*", operator{"the CSI driver's attacher", []string{"csi-attacher"}}},
 		{"external-provisioner.volume.kubernetes.io/finalizer", operator{"the CSI driver's provisioner", []string{"csi-provisioner"}}},
 		{"snapshot.storage.kubernetes.io/*", operator{"the CSI snapshot controller", []string{"snapshot-controller"}}},
-		{"gateway-exists-finalizer.gateway.networking.k8s.io", operator{name: "the Gateway API's implementation"}},
+		{"gateway-exists-finalizer.gateway.networking.k8s.io", operator{name: "the Gateway API implementation"}},
 	} {
 		if matches(known.finalizer, finalizer) {
 			return known.operator

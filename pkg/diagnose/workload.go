@@ -31,10 +31,10 @@ type Workload struct {
 	Wanted, Ready int32
 }
 
-// Called reports whether the name is one of the workload's.
+// Called reports whether w.Names contains the name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads returns all workloads, which may be controllers, and whether all could be read.
+// Workloads returns all Deployments, StatefulSets and DaemonSets, and whether all could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", func() result[Workload] {
 		deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")

@@ -77,7 +77,7 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 }
 
 // attribute adds owners to changes, and marks conflicts and takeovers. Adopted fields count as
-// ours. Only a conflict contains owners such as before-first-apply.
+// ours. Owners such as before-first-apply appear only in conflicts.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {

@@ -189,8 +189,8 @@ type Compared struct {
 // Reviewed ends a diff in which no action was Unknown.
 type Reviewed struct {
 	Digest string
-	// Objects lists the objects that would change. --confirm uses it to name the objects that
-	// differ later.
+	// Objects lists the objects that would change. --confirm uses the list to name the objects that
+	// no longer match the review.
 	Objects []ReviewedObject
 }
 
@@ -233,8 +233,8 @@ type Decision struct {
 	Path fieldpath.Path
 	// Outcome is yielded, taken, left or overruled.
 	Outcome string
-	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
-	// the text found there.
+	// By is a flag, the annotation, or a place in a file, and Choice is the text found there. Both
+	// are empty for the built-in table.
 	By, Choice string
 }
 

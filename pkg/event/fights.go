@@ -70,8 +70,8 @@ func (f Fight) Applied() bool {
 // FoughtPath is a path whose value or owner changes back and forth.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values holds the last value of each of the Writers, or the last two of a single writer. A nil
-	// element means an absent value; Values is nil if unknown.
+	// Values holds each writer's last value, or the last two values of a single writer. A nil
+	// element is an absent value; a nil slice means that the values are unknown.
 	Values []*any
 	// Writers lists the owners that set or removed the path. An unknown writer is nil.
 	Writers  []*managedfields.Owner

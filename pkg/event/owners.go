@@ -65,7 +65,7 @@ type Behind struct {
 	Since   time.Time `json:"since"`
 }
 
-// From returns the part of the coverage that is not before the given time.
+// From returns the coverage from the given time on.
 func (c Coverage) From(since time.Time) Coverage {
 	if !since.After(c.Since) {
 		return c
@@ -142,8 +142,8 @@ type Surveyed struct {
 	// Managers has a row for each manager, and Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected lists, by object, the fields outside the status whose managers --expect does not
-	// name. Expecting means that --expect was given.
+	// Unexpected lists, by object, the fields of managers that --expect does not name, except
+	// fields in the status. Expecting means that --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
 	Leaving    []ObjectHolding
@@ -211,7 +211,7 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
-// Migrated is the result for an object that has owners at versions that the server does not serve.
+// Migrated is the result for an object with owners at versions that the server does not serve.
 type Migrated struct {
 	Ref       object.Ref
 	To        string

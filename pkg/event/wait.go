@@ -68,7 +68,7 @@ type Condition struct {
 	Err             error
 }
 
-// Value is a value that a condition read.
+// Value is a value read by a condition.
 type Value struct {
 	Expr   string
 	Value  any
@@ -89,7 +89,7 @@ type Cause struct {
 	// Log is the end of the log of Container, if logs were requested.
 	Log []string `json:"log,omitempty"`
 	// Next is the command to run, or the decision to make; empty if only waiting helps. Package
-	// command fills in its flags.
+	// command fills in the connection flags.
 	Next      string     `json:"next,omitempty"`
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`

@@ -205,7 +205,7 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find works like [Items.Find] if pe is the only known element of the list. It also accepts an
+// Find works like [Items.Find] with pe as the only known element of the list. It also accepts an
 // element that names a position.
 func Find(list []any, pe Element) int {
 	switch {
@@ -278,10 +278,9 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair matches the items of two lists by element. The result pairs holds the positions of items in
-// both lists, in the order of x. The result gone holds the positions of items that are only in x;
-// the result come holds the positions of items that are only in the other list. If several items
-// have the same element, Pair matches them in order.
+// Pair matches the items of two lists by element. It returns the positions of the items in both
+// lists (pairs, in the order of x), of those only in x (gone), and of those only in the other list
+// (come). If several items have the same element, Pair matches them in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {

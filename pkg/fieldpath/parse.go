@@ -336,8 +336,9 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns the number of elements of c that p omits. It returns -1 if p is not c with elements
-// omitted, or if c is below p. It ignores the keys of list items and the case of names.
+// skips returns the number of elements of c that p omits. It returns -1 if p differs from c in more
+// than omitted elements, or if c is below p. It ignores the keys of list items and the case of
+// names.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -126,7 +126,7 @@ func appendScalar(b []byte, v any) []byte {
 		return strconv.AppendFloat(b, v, 'g', -1, 64)
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // Neither JSON nor an API server can produce it.
+	if err != nil { // Neither JSON nor an API server can produce such a value.
 		return append(b, '?')
 	}
 	return append(b, text...)

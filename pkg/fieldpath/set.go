@@ -75,8 +75,8 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// HoldsAll reports whether a set contains every field or item of a map or list, or something below
-// it. It is true for an empty map or list and for a scalar.
+// HoldsAll reports whether a set contains something at or below every field or item of a map or
+// list. It is true for an empty map or list and for a scalar.
 func HoldsAll(set *Set, value any) bool {
 	holds := func(pe Element) bool {
 		_, below := Below(set, pe)

@@ -13,11 +13,11 @@ import (
 
 type difference struct {
 	before, after []managedfields.Entry
-	// Each entry lists the paths that its owner gained (gained) or lost (lost), except paths in the
-	// status.
+	// gained and lost list the paths that each owner gained or lost, except those in digested
+	// (status) entries.
 	gained, lost []managedfields.Entry
-	// These are the owners that gained a path, even a path in the status (touched), and the owners
-	// whose time changed (timed).
+	// touched lists the owners that gained a path or whose digested (status) entry changed. timed
+	// lists the owners whose time changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
 	status         bool

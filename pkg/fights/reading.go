@@ -57,8 +57,8 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 const readWrites = 8
 
 // Unexplained returns the objects to read in full: those with several owners, and those with writes
-// that the metadata does not explain. It returns at most the given number of each group. The second
-// result (beyond) is the number of objects that it omits from the second group.
+// that the metadata does not explain. It returns at most the given number of each group. beyond is
+// the number of objects omitted from the second group.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)

@@ -56,11 +56,10 @@ func New(status bool) *Tally {
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
-	// These are the object's states after the first observed change (first) and after the last one
-	// (now).
+	// first and now are the object's states after the first and the last observed change.
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
-	// All relevant writes are counted in writes, but only the latest ones are kept in log.
+	// writes counts all relevant writes; log keeps only the latest ones.
 	writes int
 	log    []write
 }

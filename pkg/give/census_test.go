@@ -49,19 +49,19 @@ func TestGiverThatOwnsNothing(t *testing.T) {
 		"no giver is named": {names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.a"), To: "flux"}},
 		"a repeated transfer": {
 			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
-			says: "--from: kubectl owns nothing in the 2 objects, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 2 objects, so there is nothing to give: the fields were given away before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a repeated transfer, not lenient": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
-			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: the fields were given away before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a repeated transfer to a manager with a similar name": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"flux2"}, To: "flux"},
-			says: "--from: flux2 owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: flux2 owns nothing in the 1 object, so there is nothing to give: the fields were given away before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a repeated release": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, Mode: transfer.Release},
-			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: the fields were given away before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a giver that shares keeps its fields": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux", Mode: transfer.Share}, fails: true,
@@ -76,7 +76,7 @@ func TestGiverThatOwnsNothing(t *testing.T) {
 		},
 		"one of two givers had nothing to give": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "kubectl"}, To: "helm", As: managedfields.Apply},
-			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: the fields were given away before, or the name is wrong; managers that own something: edit, flux",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that only the receiver owns and its manifest lacks.
+// unstated returns the fields that only the receiver owns and that its manifest lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -103,7 +103,7 @@ type Next struct {
 	// Gone lists the objects that were listed but are not in the manifests. The tool's next run
 	// deletes them.
 	Gone []object.Ref
-	// Beyond is the number of objects in the manifests that are not listed.
+	// Beyond is the number of unlisted objects in the manifests.
 	Beyond int
 }
 
@@ -155,7 +155,8 @@ type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	given  bool
-	// silent suppresses reports about source objects, for example that one could not be read.
+	// silent suppresses the warnings about managers that own nothing, for example because an object
+	// could not be read.
 	silent bool
 }
 
@@ -201,7 +202,7 @@ func (c *census) slip(slips []string, objects int) string {
 }
 
 func (c *census) repetition(done []string, objects int) string {
-	return c.text(done, objects) + ", so there is nothing to give: it was given before, or the name is wrong; " +
+	return c.text(done, objects) + ", so there is nothing to give: the fields were given away before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 

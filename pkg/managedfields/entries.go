@@ -127,10 +127,10 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	return owners, nil
 }
 
-// HoldersOf returns all owners of a path that has an owner, or of anything below it, sorted. A path
-// that has an owner is never inside an atomic value. So if a parent of the path also has an owner,
-// the parent was empty when that owner wrote it ("labels: {}"), and the owner does not own what
-// others put into it.
+// HoldersOf returns all owners of a path or of anything below it, sorted. It assumes that the path
+// has an owner, and is therefore not inside an atomic value. So if a parent of the path also has an
+// owner, the parent was empty when that owner wrote it ("labels: {}"), and the owner does not own
+// what others put into it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {

@@ -11,9 +11,9 @@ import (
 
 // Tree returns all fields of an object except managedFields, with their owners. The order is meant
 // for readers: the object's identity comes first, the key comes first in each list item, and the
-// status comes last. Each path of an entry is the path of exactly one node. The result absent
-// contains the paths that the object does not have. Paths at another API version are looked up as
-// if they were at the object's version.
+// status comes last. Each path of an entry is the path of exactly one node. absent lists the paths
+// that have an owner but are not in the object. Paths at another API version are looked up as if
+// they were at the object's version.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))

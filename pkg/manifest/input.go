@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes limits the size of a file, URL or stream. An API server accepts objects of up to 1.5 MB,
+// maxBytes limits the size of a file, URL or stream. etcd stores objects of up to 1.5 MB,
 // and no file contains hundreds of objects that large.
 const maxBytes = 256 << 20
 
@@ -209,7 +209,7 @@ func publicURLs(text string) string {
 }
 
 const (
-	// If an input delivers no data for a moment, it is reported as blocked.
+	// moment is the time without data after which an input is reported as blocked.
 	moment = time.Second
 	// If standard input, a pipe or a kustomization delivers no data for longestSilence, reading it
 	// fails.
@@ -236,8 +236,8 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// Both fields describe the input, either at the beginning of an error message (name) or in the
-	// middle of a sentence (what).
+	// name describes the input at the beginning of an error message, and what describes it in the
+	// middle of a sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)

@@ -120,7 +120,7 @@ const ConfigFile = "k8sconnect.yaml"
 
 const kustomizationFile = "a kustomization, which -k reads"
 
-// The items of a typed list inherit its group.
+// group holds the API version and kind that the items of a typed list inherit.
 type group struct{ apiVersion, kind string }
 
 // read reads an object or a list, including nested lists. The path is the location of the fields in

@@ -58,7 +58,7 @@ func TestHistoryWriteRefused(t *testing.T) {
 	ns := namespace(t, c)
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(2, 1, "1"))).ends(t, 0).
-		says(t, "this run cannot be rolled back to").says(t, "exceeded quota").says(t, "2 created")
+		says(t, "cannot be rolled back to this run").says(t, "exceeded quota").says(t, "2 created")
 }
 
 // sets rollback shows the changes, requires a confirmation, and applies an earlier run again:

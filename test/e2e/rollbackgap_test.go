@@ -47,7 +47,7 @@ func TestRollbackOverAGap(t *testing.T) {
 
 	// A quota keeps the next run out of the history, and the run after that still follows it.
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
-	apply("4").says(t, "this run cannot be rolled back to")
+	apply("4").says(t, "cannot be rolled back to this run")
 	p.Heal()
 	back().ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history")
 	apply("5")

@@ -95,8 +95,8 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf returns a digest of the run's input and id, because a user's id may not be a valid name. A
-// second attempt with the same id and input replaces the first.
+// nameOf returns a digest of the run's input and id, because a user's id might not be a valid name.
+// A second attempt with the same id and input replaces the first.
 func nameOf(run Run) string {
 	const enough = 6 // bytes that distinguish the runs of one history
 	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))

@@ -16,13 +16,13 @@ type Kept struct {
 	Runs   []Run
 	Faults []error
 	// Last is the last run that applied something, from the note in the set's Lease (see
-	// [ReadNote]). Its ID is empty without a note.
+	// [ReadNote]). Its ID is empty if there is no note.
 	Last Run
 }
 
 // To returns the run with the id. Without an id, it returns the last successful run before the
-// newest one. It returns an error if that run cannot be used, because the user does not expect an
-// even older one.
+// newest one. If that run cannot be used, it returns an error, because the user would not expect an
+// even older run.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
@@ -104,8 +104,8 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 }
 
 // Unlisted returns the run with a Place, like [Kept.Follow], but needs only the last run, as
-// described by its note. sure is set if the run that wrote the note has released its lock, so that
-// no other run can have followed it.
+// described by its note. sure is set if the run that wrote the note has released its lock, so no
+// other run can have followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000

@@ -113,8 +113,8 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns the names that a rollback accepts. These are ids. If several runs share an id, the
-// beginning of the input's digest is appended.
+// Names returns the names that a rollback accepts. A name is the run's id, with the beginning of
+// the input's digest appended if several runs share the id.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
 	for i, r := range runs {
@@ -161,8 +161,8 @@ func usableOf(runs []Run) []string {
 // format, and can be read. Runs with a later format cannot.
 const format = 1
 
-// Place is a run's place in the history. Each run names the run before it, even if that run is no
-// longer stored, so that gaps can be detected.
+// Place is a run's place in the history. Each run names the last successful run before it, even if
+// that run is no longer stored, so that gaps can be detected.
 type Place struct {
 	// Number starts at 1 and increases with each run, possibly with gaps. It orders runs without
 	// relying on clocks. Zero means unknown.

@@ -19,8 +19,8 @@ import (
 // Converted holds the rules converted from Applications and ApplicationSets.
 type Converted struct {
 	rules []*yaml.Node
-	// Left lists the entries that no rule can express; Notes describe rules that differ in meaning
-	// from their entries.
+	// Left lists the entries that no rule can express. Notes describes the rules whose meaning
+	// differs from that of their entries.
 	Left, Notes []string
 }
 

@@ -25,7 +25,7 @@ import (
 // Expected is a value that a guard requires, and the place where it is set.
 type Expected struct{ Value, From string }
 
-// Settings are the settings of a file for one context.
+// Settings holds the settings of a file for one context.
 type Settings struct {
 	File     string
 	Contexts []string
@@ -55,7 +55,7 @@ func widening(key string) bool {
 	return false
 }
 
-// Parse reads a file for the named context. named means that the user named the file. It reports
+// Parse reads a file for the given context. named means that the user named the file. It reports
 // faults in all sections.
 func Parse(file string, data []byte, context string, named bool) (*Settings, error) {
 	r := &reader{file: file}

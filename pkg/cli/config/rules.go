@@ -189,7 +189,7 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	return s, s.onto(flags)
 }
 
-// String returns the name of the file and its sections that apply.
+// String returns the name of the file and the sections that apply.
 func (s *Settings) String() string {
 	if len(s.Contexts) == 0 {
 		return s.File

@@ -92,7 +92,7 @@ func credentials(config *rest.Config) string {
 }
 
 // OpenEarly starts to open the connection. It returns false if opening needs more than TCP and TLS.
-// It leaves errors in the configuration for Connect to report.
+// Connect reports errors in the configuration.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)

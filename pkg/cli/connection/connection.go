@@ -1,6 +1,6 @@
-// Package connection connects a call of the plugin to a cluster: flags, kubeconfig, guards against
-// the wrong cluster, and the client. It also masks the values of Secrets in responses, logs and
-// output. Start with [New] and [Connection.Connect].
+// Package connection connects an invocation of the plugin to a cluster: flags, kubeconfig, guards
+// against the wrong cluster, and the client. It also masks the values of Secrets in responses, logs
+// and output. Start with [New] and [Connection.Connect].
 package connection
 
 import (
@@ -42,8 +42,8 @@ type Connection struct {
 	RunTold bool
 	// Warned counts the warnings from the server that were shown.
 	Warned *atomic.Int64
-	// Guard may refuse writes. It is passed to clients that are created after it was set. A nil
-	// Guard refuses nothing.
+	// Guard may refuse writes. It is passed to clients created after it is set. A nil Guard refuses
+	// nothing.
 	Guard transport.Guard
 
 	runID   string

@@ -96,7 +96,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.Lookup("cascade").NoOptDefVal = "background"
 	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds for graceful termination, if the kind supports it; a negative value selects the object's own period; 0 requires --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
-	flags.BoolVar(&f.force, "force", false, "Do not wait until a Pod's node confirms that the Pod has stopped; its processes may keep running")
+	flags.BoolVar(&f.force, "force", false, "Do not wait for a Pod's node to confirm that the Pod has stopped; its processes may keep running")
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
@@ -182,7 +182,7 @@ func (f *deleteFlags) warnings() []string {
 		told = append(told, fmt.Sprintf("--cascade=%s is deprecated: use --cascade=%s", f.cascade, strings.ToLower(string(propagation))))
 	}
 	if f.force {
-		told = append(told, "--force does not wait until the containers have stopped: they may keep running in the cluster indefinitely")
+		told = append(told, "--force does not wait for the containers to stop: they may keep running in the cluster indefinitely")
 	}
 	return told
 }

@@ -85,7 +85,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	for _, kind := range kinds {
-		// Objects that cannot be written, such as metrics, are computed anew for each read.
+		// Objects that cannot be written, such as metrics, are computed for each read.
 		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
 		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
@@ -284,7 +284,7 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	}
 }
 
-// history merges the transitions of a path, of which there is one for each pair of owners.
+// history merges the transitions of a path. There is one transition for each pair of owners.
 func history(recorded []event.Transition, path string) *event.Transition {
 	var out *event.Transition
 	for _, t := range recorded {
@@ -334,7 +334,7 @@ func (w *watch) result() event.Fights {
 		if s.err != nil {
 			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})
 		}
-		if s.err != nil || s.gone { // The kind was not watched to the end, so its writes may have been stored.
+		if s.err != nil || s.gone { // The kind was not watched to the end, so writes without an event may have been stored.
 			continue
 		}
 		out.Objects += s.objects

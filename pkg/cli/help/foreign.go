@@ -13,7 +13,7 @@ import (
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
-		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; here, the verb owners shows who owns their fields, and the verb sets lists sets"
+		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; use the verb owners to show who owns their fields, and the verb sets to list sets"
 	case "rollback", "undo", "rollout":
 		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic rolls back a run that fails"
 	case "create", "replace", "patch", "edit":
@@ -57,19 +57,19 @@ func ForeignHint(err error) string {
 	case "raw":
 		return "use kubectl delete --raw, which sends a request to a path of the API server"
 	case "prune-allowlist":
-		return "--apply-set=NAME --prune deletes members that are no longer in the input; --prune-allow=KIND adds protected kinds"
+		return "--apply-set=NAME --prune deletes members that are no longer in the input; --prune-allow=KIND prunes a protected kind too"
 	case "prune", "applyset":
-		return "sets belong to apply and diff: --apply-set=NAME --prune"
+		return "use apply or diff with a set: --apply-set=NAME --prune"
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
-		return "--recreate=KIND[/NAME] deletes and creates an object again if a field cannot be changed; --take=all takes contested fields"
+		return "--recreate=KIND[/NAME] deletes and recreates an object if a field cannot be changed; --take=all takes contested fields"
 	case "dry-run":
 		return "diff, owners, stuck and wait change nothing; " + command.Kubectl("k8sconnect", "diff") + " shows what apply would change"
 	case "readiness":
 		return "readiness: FILE in k8sconnect.yaml, next to the input or set with --config"
 	case "explain-rules":
-		return "-v 1 shows which flag, annotation or rule decided which path"
+		return "-v 1 shows the flag, annotation or rule that decided each path"
 	case "version":
 		return "see: kubectl k8sconnect version"
 	default:

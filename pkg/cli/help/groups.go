@@ -42,8 +42,9 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// --help prints the flags listed in first, and --help-all also those in rest. An entry "VERB NAME"
-// adds the flag NAME for that verb only; for other verbs, NAME is listed elsewhere.
+// The list first is printed by --help and --help-all, and the list rest only by --help-all. An
+// entry "VERB NAME" adds the flag NAME for that verb only; for other verbs, NAME is listed
+// elsewhere.
 type group struct {
 	title       string
 	first, rest []string

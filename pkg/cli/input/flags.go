@@ -41,8 +41,8 @@ type Flags struct {
 // Options are the parsed flags, and the manifests once they are read.
 type Options struct {
 	Files manifest.Options
-	// typed means that the user types the manifests in a terminal, so nothing may be printed
-	// meanwhile.
+	// typed means that the user types the manifests in a terminal, so nothing is printed while they
+	// are read.
 	typed bool
 	// Offline means that the verb sends no requests.
 	Offline bool
@@ -104,7 +104,7 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// Of returns options for manifests in memory, which may be empty.
+// Of returns options for the manifests in the given text, which may be empty.
 func Of(text []byte) Options {
 	return Options{Files: manifest.Options{
 		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,
@@ -178,8 +178,8 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from returns the managers to adopt from. Client-side apply is adopted once; managers that the
-// user names are adopted in each run.
+// from returns the managers from which fields are adopted: once from client-side apply, and in each
+// run from managers that the user names.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {

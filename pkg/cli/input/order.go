@@ -181,8 +181,9 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll calls ask for each kind concurrently, and returns the kinds. It omits kinds that are not
-// served, or whose server does not answer. Any other error cancels all remaining requests.
+// askAll calls the callback (ask) concurrently for each kind, and returns the kinds. It omits kinds
+// that are not served, or whose server does not answer. Any other error cancels all remaining
+// requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {

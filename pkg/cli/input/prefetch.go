@@ -35,7 +35,7 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil || !definesMissing(p) {
-		return nil, nil // Planning with the current kinds reports this error too, unless those kinds differ.
+		return nil, nil // Unless the cached kinds are outdated, planning with the current kinds reports this error too.
 	}
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }

@@ -20,7 +20,7 @@ type Of struct {
 	tool            tool
 }
 
-// tool is a kind whose objects list what a tool applies.
+// tool describes a kind whose objects list what a tool applies.
 type tool struct {
 	kind schema.GroupKind
 	// words are the names of the kind in a flag.
@@ -85,7 +85,7 @@ func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 // Manager returns the field manager of the tool.
 func (o Of) Manager() string { return o.tool.manager }
 
-// Render returns the command that prints the manifests that the tool will apply next.
+// Render returns the command for printing the manifests that the tool will apply next.
 func (o Of) Render() string {
 	return strings.NewReplacer("NAMESPACE", o.Namespace, "NAME", o.Name).Replace(o.tool.render)
 }

@@ -107,7 +107,7 @@ func (r HelmRelease) Caution() string {
 	case strings.HasPrefix(status, "pending-"):
 		return fmt.Sprintf("Helm has not finished revision %d (%s), so some objects may match an earlier revision", r.Version, status)
 	case strings.HasPrefix(status, "uninstall"):
-		return fmt.Sprintf("revision %d is %s, so its objects may be deleted", r.Version, status)
+		return fmt.Sprintf("revision %d is %s, so its objects may be gone", r.Version, status)
 	}
 	return ""
 }

@@ -89,8 +89,8 @@ func TestCaution(t *testing.T) {
 		"deployed": "", "failed": "", "superseded": "", "": "",
 		"pending-upgrade":  "Helm has not finished revision 4 (pending-upgrade), so some objects may match an earlier revision",
 		"pending-rollback": "Helm has not finished revision 4 (pending-rollback), so some objects may match an earlier revision",
-		"uninstalled":      "revision 4 is uninstalled, so its objects may be deleted",
-		"uninstalling":     "revision 4 is uninstalling, so its objects may be deleted",
+		"uninstalled":      "revision 4 is uninstalled, so its objects may be gone",
+		"uninstalling":     "revision 4 is uninstalling, so its objects may be gone",
 	} {
 		got, err := inventory.Decode(secret("4", inventory.SecretType, packed(t, `{"name": "web", "namespace": "shop", "version": 4, "manifest": "a", "info": {"status": "`+status+`"}}`)))
 		if err != nil || got.Caution() != want {

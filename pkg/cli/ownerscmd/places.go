@@ -166,10 +166,10 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 	return all.Result()
 }
 
-// EachKind reads the metadata of the selected objects concurrently. It calls anew to create the
-// collector of a kind, and calls it again if the kind's list starts over. It calls done only with
-// the newest collector of each kind, one at a time. EachKind returns the kinds and objects that it
-// could not read.
+// EachKind reads the metadata of the selected objects concurrently. The callback (anew) creates the
+// collector of a kind, and is called again if the kind's list starts over. The callback (done) is
+// called only with the newest collector of each kind, one at a time. EachKind returns the kinds and
+// objects that it could not read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {

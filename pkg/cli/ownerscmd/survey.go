@@ -28,7 +28,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are the flags with which the verb owners counts or rewrites many objects.
+// Flags are the flags for counting or rewriting the owners of many objects.
 type Flags struct {
 	summary bool
 	expect  []string
@@ -245,8 +245,8 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere returns a message about the managers in names that own nothing, with similar names; empty
-// if there are none. It ignores patterns, and results without objects.
+// nowhere returns a message about the given managers that own nothing, and suggests similar names;
+// it is empty if there are no such managers. It ignores patterns, and results without objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -271,7 +271,7 @@ func unreadOf(unread []event.Unread) error {
 }
 
 // Unread returns an error about everything that could not be read; nil if everything was read. The
-// parameter needs is the hint if a permission is missing.
+// parameter (needs) becomes the hint if a permission is missing.
 func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil

@@ -46,7 +46,7 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 // a prune would delete.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
-	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")
+	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from their sets")
 	flags.BoolVar(&f.prune, "prune", false, "Afterwards, delete members of the set that are no longer in the input")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Also prune objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
@@ -112,7 +112,7 @@ func (f *ConfirmFlags) Confirm(
 	case len(d.Doomed) == 0, f.digest == digest:
 		return nil
 	case f.digest != "":
-		refusal.Doubt = fmt.Sprintf("--confirm=%s does not match: what would be deleted has changed", f.digest)
+		refusal.Doubt = fmt.Sprintf("--confirm=%s does not match: the objects to be deleted have changed", f.digest)
 	case f.yes:
 		return nil
 	case ask != nil:

@@ -76,7 +76,7 @@ func Caller() string {
 }
 
 // Hold waits for the lock. The returned context ends when the lock is lost. If the parent's
-// namespace does not exist, Hold calls brings to create it. brings may be nil.
+// namespace does not exist, Hold creates it with the callback (brings), which may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls do while the lock is held, and creates Events at the start and at the end. If
-// there is no lock, it creates no Events.
+// Announce calls the callback (do) while the lock is held, and creates Events at the start and at
+// the end. If there is no lock, it creates no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)

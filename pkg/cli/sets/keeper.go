@@ -67,7 +67,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
-		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("this run cannot be rolled back to: its history cannot be kept: %v; --history=0 keeps none", err)})
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("the set cannot be rolled back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
 	}
 }
 
@@ -149,7 +149,7 @@ func (k *Keeper) write(ctx context.Context) error {
 	}
 	heads, _ := history.Heads(secrets)
 	if len(secrets) == 1 && k.run.Result == history.Applied && len(heads) == 1 && heads[0].TooLarge {
-		k.Emit(event.Warned{Text: "this run cannot be rolled back to: its manifests exceed the history limit"})
+		k.Emit(event.Warned{Text: "the set cannot be rolled back to this run: the manifests exceed the history limit"})
 	}
 	for _, u := range secrets {
 		if _, err := k.Server.Apply(ctx, kind, u, object.Write{Manager: applyset.Manager, Force: true}); err != nil {

@@ -82,9 +82,9 @@ func TestUnstoredRunIsNotedInLease(t *testing.T) {
 		"--history=0":             {0, full{}, ledger{last: last, sure: true}, "", "last", true},
 		"the note may be old":     {0, full{}, ledger{last: last}, "", "", false},
 		"the note cannot be read": {0, full{}, ledger{sure: true, err: errQuota}, "", "", false},
-		"a quota":                 {10, full{}, ledger{last: last}, "this run cannot be rolled back to", "last", true},
-		"no right to list":        {10, full{unlisted: errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
-		"no right to list, and the note may be old": {10, full{unlisted: errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
+		"a quota":                 {10, full{}, ledger{last: last}, "cannot be rolled back to this run", "last", true},
+		"no right to list":        {10, full{unlisted: errQuota}, ledger{last: last, sure: true}, "cannot be rolled back to this run", "last", true},
+		"no right to list, and the note may be old": {10, full{unlisted: errQuota}, ledger{last: last}, "cannot be rolled back to this run", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := ""

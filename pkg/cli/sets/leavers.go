@@ -91,7 +91,7 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	if l.Leave {
 		return said + "They will no longer be pruned; to add them back, apply with " + name
 	}
-	return said + "This run does not use the set. The next run that prunes the set deletes members that are not in its input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
+	return said + "This run does not use the set. The next run that prunes the set will delete members that are not in its input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
 }
 
 func option(parent object.Ref) string {
@@ -108,7 +108,7 @@ func Spelled(parent object.Ref) string {
 }
 
 // Decide lists the members and decides which of them to prune. It keeps a namespace or CRD that
-// contains other owners' objects, and a volume whose claim stays, because the volume's deletion
+// contains other owners' objects, and a volume whose claim is kept, because the volume's deletion
 // would wait for the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)

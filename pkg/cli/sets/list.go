@@ -86,7 +86,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 }
 
 // parents returns the kinds whose objects can be parents. If the user is not allowed to list CRDs,
-// these are only Secret and ConfigMap.
+// it returns only Secret and ConfigMap.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {

@@ -30,8 +30,8 @@ const (
 	// attempt is the timeout of each of the election's requests while the lock is held. Without it,
 	// a hanging request could use up the validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder keeps trying to renew its Lease. Once less than margin remains of
-	// the validity, its writes wait for a renewal.
+	// outage is how long a holder keeps trying to renew its Lease. Once the remaining validity is
+	// less than margin, its writes wait for a renewal.
 	outage = time.Minute
 	// goodbye limits the time for releasing the lock.
 	goodbye = 3 * time.Second
@@ -70,8 +70,8 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// The field was holds the note that this run found in the Lease; sure means that no other run
-	// can have followed the run in that note.
+	// This run found the note (was) in the Lease; sure means that no other run can have followed
+	// the run in that note.
 	was  string
 	sure bool
 	// note is the note about this run; empty if this run has applied nothing.
@@ -83,9 +83,9 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits for the lock. The parameter within limits the wait. The returned context ends with
-// ctx, or with a *LostError when the lock is lost. If Acquire does not get the lock in time, it
-// returns a *HeldError.
+// Acquire waits for the lock, for at most the given duration (within). The returned context ends
+// with ctx, or with a *LostError when the lock is lost. If Acquire does not get the lock in time,
+// it returns a *HeldError.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)
@@ -165,8 +165,8 @@ func (l *Lock) wake() {
 	l.news = make(chan struct{})
 }
 
-// loses records that the lock is lost. It ends the run first and then the election. Otherwise, a
-// write between the two would seem to have been refused by the server.
+// loses marks the lock as lost. It ends the run first and then the election. Otherwise, a write
+// between the two would seem to have been refused by the server.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}

@@ -70,7 +70,7 @@ func (r *Run) checkParent(ctx context.Context) {
 	default:
 		return
 	}
-	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run: nothing records any longer where the members of the set are. " +
+	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run, so no record is left of where the members of the set are. " +
 		"They still have its label: run this again to create the parent and to find the members in the kinds and namespaces of the input and the history"})
 }
 

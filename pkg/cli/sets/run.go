@@ -38,8 +38,8 @@ type Run struct {
 	// Delete deletes the doomed members and waits until they are gone. It returns the members that
 	// were kept.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock locks the set; nil if nothing is written. It calls brings to create the namespace of the
-	// parent; brings may be nil.
+	// Lock locks the set; nil if nothing is written. It creates the namespace of the parent with
+	// the callback (brings), which may be nil.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
 	// Former returns the kinds and namespaces of members in the history. It is called only if the
 	// set has no parent, and may be nil.
@@ -286,7 +286,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		if n := len(r.shown.Doomed); n > 0 {
 			stay := "are no longer in the input and stay"
 			if n == 1 {
-				stay = "is no longer in the input and stays"
+				stay = "is no longer in the input, but stays"
 			}
 			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("nothing was pruned: %s; %s %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
 		}
@@ -318,7 +318,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	// After a conflict, the promise stays as it is, because another run has extended it. A promise
 	// that is too large costs one LIST.
 	if err != nil && !apierrors.IsConflict(err) {
-		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune corrects that", err)})
+		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune will correct that", err)})
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
-// Status prints the error that ended a run and returns the exit status. It calls say to mask a
-// message.
+// Status prints the error that ended a run and returns the exit status. The callback (say) masks
+// messages.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
 	switch {

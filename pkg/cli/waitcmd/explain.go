@@ -33,7 +33,7 @@ const explainWithin = 5 * time.Second
 
 // Explanation prints the readiness rule of a kind and where it comes from.
 type Explanation struct {
-	// Kind is as the user typed it.
+	// Kind is the name of the kind as the user typed it.
 	Kind  string
 	Rules *condition.Set
 }

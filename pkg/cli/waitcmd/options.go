@@ -67,7 +67,7 @@ type TimesFlag struct {
 // Add adds the flag to a command.
 func (f *TimesFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.given, "timeout-for", nil,
-		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for objects or conditions that need a different time limit; create limits the time until an object exists. Repeatable")
+		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for objects or conditions that need a different time limit; create=DURATION limits the time until an object exists. Repeatable")
 	help.Words(cmd, "timeout-for")
 }
 
@@ -99,7 +99,7 @@ func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, e
 		kinds = append(kinds, t.Kind)
 	}
 	for _, l := range limits.Idle(kinds) {
-		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: no object of that kind is waited for", l)})
+		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: the wait includes no object of that kind", l)})
 	}
 }
 
@@ -142,7 +142,7 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 	return r.Source.Schema(ctx, kind)
 }
 
-// HangFlags are the flags about stuck objects that waiting verbs share.
+// HangFlags are the flags for stuck objects, shared by the verbs that wait.
 type HangFlags struct {
 	stuckAfter time.Duration
 	causes     verb.CauseFlag

@@ -96,8 +96,8 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	return log, sent
 }
 
-// last reads the last lines of a log. The server starts at the first requested line and cuts off
-// the end, so last retries with fewer lines if the end is missing.
+// last reads the last lines of a log. The server starts at the first requested line; if it cuts off
+// the end, fewer lines are requested.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()

@@ -248,8 +248,9 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 	return all, errors.Join(faults...)
 }
 
-// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45). A
-// type with a similar served name is probably a typo, unless the user waits for a creation.
+// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45). If
+// a served type has a similar name, the type is probably a typo, unless --existence-timeout is
+// given.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {

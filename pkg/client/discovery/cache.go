@@ -22,8 +22,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache contains the kinds that the server serves: from its answers in this run or, before the
-// first one, from kubectl's cache on disk. Cache updates the cache on disk.
+// Cache contains the kinds that the server serves, taken from its answers in this run or, before
+// the first answer, from kubectl's cache on disk. Cache updates the cache on disk.
 //
 // client-go's client for that cache is slower. It requests the core and the groups in sequence, and
 // requests both again if the cache lacks one file. It writes only the files that it was asked for.
@@ -45,8 +45,8 @@ type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	failed map[schema.GroupVersion]error
-	// whole is set if the fields lists and failed are complete, as with aggregated discovery
-	// (KEP-3352). The server does not serve a group version that is in neither of them.
+	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). The
+	// server then does not serve any group version that is in neither of them.
 	whole bool
 }
 

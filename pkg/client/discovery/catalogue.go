@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is the age from which a list of all kinds is read again if it lacks a kind. If a
-// younger list lacks the kind, the server does not serve it.
+// renewAfter is how long a list of all kinds proves that the server does not serve a kind. An older
+// list that lacks the kind is read again.
 const renewAfter = time.Second
 
 // search calls find with everything that the server serves. If find does not find the type in an
@@ -112,7 +112,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The kind in the mapping is spelled as in text.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The kind in the mapping is spelled as the user typed it.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {

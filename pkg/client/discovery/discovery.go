@@ -132,7 +132,7 @@ type known struct {
 	// asking is a lock. Its holder reads the cache, and fills it if it is empty, so that the cache
 	// is filled only once.
 	asking chan struct{}
-	// renewed is set once an outdated cache has been refilled. The lock asking guards the fields
+	// renewed is set once an outdated cache has been refilled. Only the holder of asking may access
 	// renewed and read.
 	renewed bool
 	read    time.Time

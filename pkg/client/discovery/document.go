@@ -37,8 +37,8 @@ type decoded struct {
 	err    error
 }
 
-// cut splits a document into its schemas. The schemas are slices of the parameter text, so the
-// caller must not change it.
+// cut splits a document into its schemas. The schemas are slices of text, so the caller must not
+// change text.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -104,9 +104,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns the schema to which a schema refers, with the keywords next to the reference. If
-// the schema has no reference, follow returns it unchanged. A circular reference becomes an object
-// without properties. The parameter followed contains the references followed so far.
+// follow resolves the reference of a schema. It returns the referenced schema with the keywords
+// next to the reference, or the schema itself if it has no reference. A circular reference becomes
+// an object without properties. followed lists the references followed so far.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -179,7 +179,8 @@ func anObject() *spec.Schema {
 }
 
 // beside returns the referenced schema with the keywords next to the reference. These keywords can
-// differ between uses of a schema: selectors are atomic by type, but granular in one place.
+// differ between uses of a schema: the type of selectors is atomic, but one field makes its
+// selector granular.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
@@ -195,8 +196,8 @@ func beside(use, referred *spec.Schema) *spec.Schema {
 	return &out
 }
 
-// refOf returns the name of the schema that a schema refers to. Kubernetes wraps a reference in
-// allOf if it has a description, and uses allOf for nothing else (k/k#106387).
+// refOf returns the name in a schema's reference. If a reference has a description, Kubernetes
+// wraps the reference in allOf. It uses allOf for nothing else (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {
 		return strings.TrimPrefix(in.Ref.String(), "#/components/schemas/"), true

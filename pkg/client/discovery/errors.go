@@ -80,7 +80,7 @@ type UntoldKindError struct {
 func (e *UntoldKindError) Error() string {
 	why := e.Err.Error()
 	if code := transport.StatusOf(e.Err).Code; code != 0 {
-		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
+		why = fmt.Sprintf("the API %s returned %d", e.GVK.GroupVersion(), code)
 	}
 	return fmt.Sprintf("cannot tell whether the server serves the kind %s: %s", e.GVK.Kind, why)
 }

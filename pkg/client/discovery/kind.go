@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kind returns how the server serves a kind. For Kubernetes' own kinds, it trusts the cache on
+// Kind finds out how the server serves a kind. For Kubernetes' own kinds, it trusts the cache on
 // disk; if the cache lacks such a kind, Kind refills the cache, but only once per run. For custom
 // kinds, it asks the server, because they may change before the cache expires. It requests only the
 // kind's group version, so an API whose server is down affects only its own kinds (edge case 21).
@@ -56,8 +56,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 }
 
 // Remembered returns a kind from the cache. sure is false for a custom kind that was cached before
-// this run. Kind would ask the server for such a kind. If the cache lacks the kind, the error is a
-// *NoKindError, but Kind may still find it.
+// this run. Kind would ask the server about such a kind. If the cache lacks the kind, the error is
+// a *NoKindError, but Kind may still find it.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -164,7 +164,7 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1
 	return list, err
 }
 
-// mostDefinitions is how many CRDs of a group are read, at most, to find a kind.
+// mostDefinitions limits how many CRDs of a group are read to find a kind.
 const mostDefinitions = 10
 
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {

@@ -22,7 +22,7 @@ import (
 )
 
 // Absent returns the error for a 404 that does not name an object. An aggregated API may send such
-// a 404 even if only the object does not exist, so Absent asks whether the server serves the kind.
+// a 404 for a kind that it serves, so Absent asks whether the server serves the kind.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.terse.get(kind.GVK) {
 		return err
@@ -42,10 +42,10 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 // several API servers may lag behind.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer that says that a kind is no longer served. The error is a
-// *NoKindError, which has a cause if the kind's objects may still exist, for example at another
-// version of the kind. A caller may be waiting for the kind to disappear, and a proxy may answer
-// 404 too, so Gone asks for everything that the server serves.
+// Gone returns the error to report when an answer says that a kind is no longer served. The error
+// is a *NoKindError unless ctx is done. Its Err is set if the kind's objects may still exist, for
+// example at another version of the kind. A proxy may have sent the answer, and a caller may be
+// waiting for the kind to disappear, so Gone asks for everything that the server serves.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -151,7 +151,7 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 //
 // The error is a *NoKindError or the error from [Discovery.Kind]. It is an *UntoldKindError if the
 // answers contradict each other, or if the server behind the API does not answer. Unserved waits
-// for answers that agree. So call it only for a kind that will not be served soon.
+// until the answers agree, so call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -319,7 +319,7 @@ func sameGroup(typed, group string) bool {
 // often differ only in one word, or in one letter of a short word: ecs.aws.upbound.io is not a
 // misspelling of ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
-	const most, letters = 2, 4 // limit on all edits, and number of letters that a word needs for each edit
+	const most, letters = 2, 4 // maximum number of edits, and number of letters that a word needs for each of its edits
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")
 	if len(one) != len(other) {
 		return strings.Join(one, "") == strings.Join(other, "") // they differ only in their dots

@@ -50,7 +50,7 @@ func schemaError(kind object.Kind, err error) error {
 	if untold(err) {
 		answer := ""
 		if code := transport.StatusOf(err).Code; code != 0 {
-			answer = fmt.Sprintf("it answers %d: ", code)
+			answer = fmt.Sprintf("it returned %d: ", code)
 		}
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/openapi/v3")+"; --server-timeout=5m keeps trying longer",
 			"the server did not return the schema of %s: %s%w", kind.GVK.Kind, answer, err)
@@ -72,7 +72,7 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is like SchemaOnce, but requests the list of documents at once. Calling expect
+// SchemaAhead is like SchemaOnce, but requests the list of documents immediately. Calling expect
 // requests the documents of the given group versions. If a group version is missing from the list,
 // the list is requested again when the group version is needed. A failed prefetch is neither
 // reported nor retried until its result is needed. The caller must call stop at the end. After

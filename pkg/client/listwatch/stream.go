@@ -182,7 +182,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	case "ADDED", "MODIFIED", "DELETED":
 		return u, transport.Check(u, w.kind)
 	}
-	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
+	return nil, transport.Wrong("a watch event has the type %q", f.Type)
 }
 
 // broken handles an ERROR event. It reports the error unless the version expired. It returns

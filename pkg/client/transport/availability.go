@@ -61,7 +61,7 @@ type search struct {
 }
 
 const (
-	// fresh is how long the server is assumed to be reachable after it was last found to be.
+	// fresh is how long the server is assumed to be reachable after it was last found reachable.
 	fresh = time.Second
 	// settling is how long a server that is reachable again may take to become ready. After that,
 	// requests are sent anyway, and their errors show what is wrong.

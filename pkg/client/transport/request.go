@@ -36,8 +36,8 @@ type Request struct {
 	// Quiet is set for an internal request. Its warnings are not shown, and a missing answer is not
 	// reported.
 	Quiet bool
-	// Bulk is set for a request whose duration depends on the amount of data, and so says nothing
-	// about the server.
+	// Bulk is set for a request whose duration depends on the amount of data. A long duration says
+	// nothing about the server.
 	Bulk bool
 	// Patience names a group of requests that share one time limit for retries. The time starts
 	// again once one of them is answered. So if the server does not say what it serves, the client

@@ -266,7 +266,7 @@ func Carry(ctx, attempt context.Context) context.Context {
 }
 
 // health requests /readyz. A server that denies us access to /readyz is reachable, but may still be
-// starting, because at first, a server cannot authorize requests.
+// starting, because a starting server cannot authorize requests yet.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)

@@ -149,7 +149,7 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 		return nil, Garbled(body)
 	}
 	if !text.isAt(parts) {
-		return nil, Wrong("%s answers with %s", asked, describe(metav1.TypeMeta{Kind: text.Kind, APIVersion: text.APIVersion}, text.Message))
+		return nil, Wrong("%s returned %s", asked, describe(metav1.TypeMeta{Kind: text.Kind, APIVersion: text.APIVersion}, text.Message))
 	}
 	return nil, nil
 }

@@ -108,8 +108,8 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 const maxSize = 4 << 20
 
 // limits returns options that limit the cost, as in the API server, and the size of each call's
-// result. The cost of a call is known only afterwards: three calls of replace can turn one object
-// into gigabytes.
+// result. The cost of a call is known only afterwards: calling replace three times can turn one
+// object into gigabytes.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -164,7 +164,7 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 }
 
 // sizes returns a function for each CEL function whose result, or number of iterations, may be many
-// times the size of the input. It computes an upper bound from the arguments.
+// times the size of the input. Each returned function computes an upper bound from the arguments.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{

@@ -1,6 +1,6 @@
-// Package usage finds uses of deprecated API versions and fields before an upgrade: managers of
-// live objects, manifests, and Helm releases. It reads nothing itself. Start with a [Question] and
-// a [Tally].
+// Package usage finds uses of deprecated API versions and fields before an upgrade: by managers of
+// live objects, in manifests, and in Helm releases. It reads nothing itself. Start with a
+// [Question] and a [Tally].
 package usage
 
 import (
@@ -72,7 +72,7 @@ type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
 	// counts is set if a manager that writes the version has to change. Most versions that are
-	// deprecated but not removed, such as Endpoints, are written by Kubernetes itself.
+	// deprecated but not removed, such as v1 of Endpoints, are written by Kubernetes itself.
 	counts, served bool
 }
 
@@ -244,8 +244,8 @@ func (t *Tally) Result() event.Deprecations {
 	return out
 }
 
-// Stored returns the versions that a CRD cannot omit yet, and how to change that; false if there
-// are none.
+// Stored returns the versions that a CRD cannot omit yet, and the commands to change that; false if
+// there are none.
 func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 	old, now := d.Stored()
 	return event.StoredVersions{

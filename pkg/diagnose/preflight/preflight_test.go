@@ -307,7 +307,7 @@ func TestReplicas(t *testing.T) {
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
 	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
 	forecasts(t, map[string]forecast{
-		"autoscaler in the set":          {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales this workload"},
+		"autoscaler in the set":          {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas will be reduced to 1, although HorizontalPodAutoscaler h scales this workload"},
 		"autoscaler in the cluster":      {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
 		"autoscaler of another workload": {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
 		"autoscalers may not be read":    {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},

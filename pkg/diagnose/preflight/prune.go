@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses returns one remark for each object and each pruned object on which it depends. It sends no
-// requests.
+// Losses returns one remark for each pair of an object and a pruned object on which it depends. It
+// sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -36,12 +36,12 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 			told[ref.Key()] = true
 			r := event.Remarked{
 				Ref: of.Ref, Code: "NeedsPruned", Path: n.path,
-				Text: fmt.Sprintf("%s %s is no longer in the input and is pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
+				Text: fmt.Sprintf("%s %s is no longer in the input and will be pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
 				Hint: "put it back into the input, or change this object",
 			}
 			if n.with {
 				r.Code = "GoesWithPruned"
-				r.Text = fmt.Sprintf("is deleted together with %s %s, which is no longer in the input and is pruned", ref.GVK.Kind, text.Excerpt(ref.Name))
+				r.Text = fmt.Sprintf("will be deleted together with %s %s, which is no longer in the input and will be pruned", ref.GVK.Kind, text.Excerpt(ref.Name))
 				r.Hint = "put it back into the input, or remove this object too"
 			}
 			out = append(out, r)
@@ -182,7 +182,7 @@ type Kept struct {
 	Image string
 }
 
-// KeptImage returns an image of an unchanged object that may be outdated.
+// KeptImage returns an image of the unchanged object, if one may be outdated.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {

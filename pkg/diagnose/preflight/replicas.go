@@ -101,7 +101,7 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	return event.Remarked{
 		Ref: ref, Code: "EvictionBlocked", Path: path,
 		Text: said + ", so a node with a ready Pod cannot be drained",
-		Hint: "set maxUnavailable: 1, or more replicas than minAvailable",
+		Hint: "set maxUnavailable: 1, or run more replicas than minAvailable",
 	}
 }
 
@@ -167,7 +167,7 @@ func (v *view) replicas() []event.Remarked {
 		}
 		out = append(out, event.Remarked{
 			Ref: o.Ref, Code: "ReplicasReset", Path: ".spec.replicas",
-			Text: fmt.Sprintf("%s become 1, although HorizontalPodAutoscaler %s scales this workload", text.Count(int(podsOf(o.Before)), "replica"), text.Excerpt(name)),
+			Text: fmt.Sprintf("%s will be reduced to 1, although HorizontalPodAutoscaler %s scales this workload", text.Count(int(podsOf(o.Before)), "replica"), text.Excerpt(name)),
 			Hint: "to keep the value, give up the field first: " + give(o, ".spec.replicas"),
 		})
 	}

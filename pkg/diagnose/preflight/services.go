@@ -81,7 +81,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	}
 	r := event.Remarked{
 		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
-		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so the Service has no endpoints", text.Excerpt(selector.String())),
+		Text: fmt.Sprintf("%s matches no Pod in this set or in the cluster, so the Service has no endpoints", text.Excerpt(selector.String())),
 		Hint: "set these labels in the Pod template, or correct the selector",
 	}
 	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {

@@ -39,7 +39,7 @@ func counted() []string {
 }
 
 // markOf returns a hash of the object's state. It omits messages and times, because some
-// controllers write the time of day.
+// controllers put the current time in them.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())

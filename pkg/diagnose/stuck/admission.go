@@ -56,7 +56,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	if tried != object.RefOf(u) {
 		said += " with " + diagnose.Name(tried)
 	}
-	said += ": " + text.Excerpt(redact.Refusal(tried, err).Error()) // without values of Secrets
+	said += ": " + text.Excerpt(redact.Refusal(tried, err).Error()) // without the values of Secrets
 	if h, ok := quotedIn(hooks, err.Error()); ok {
 		return []finding{d.refusedBy(h, err, purpose(finalizer), said)}
 	}

@@ -28,7 +28,7 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	case !sure:
 		return nil
 	default:
-		return d.builtIn(u, finalizer, "pods to stop using the claim, and none uses it any more")
+		return d.builtIn(u, finalizer, "pods to stop using the claim, but none uses it any more")
 	}
 }
 

@@ -94,7 +94,7 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 	return finding{rank: rankBroken, Cause: event.Cause{
 		Code:      FinalizerControllerForbidden,
 		Message:   owner(c, finalizer) + ", is not permitted to remove it",
-		Evidence:  append([]string{"service account " + text.Excerpt(c.Account) + " -n " + text.Excerpt(c.Ref.Namespace) + " may neither update nor patch " + diagnose.Name(ref)}, c.Why...),
+		Evidence:  append([]string{"service account " + text.Excerpt(c.Account) + " -n " + text.Excerpt(c.Ref.Namespace) + " can neither update nor patch " + diagnose.Name(ref)}, c.Why...),
 		Next:      command.KubectlAs("auth", "can-i") + " update " + diagnose.On(ref) + " --as=" + text.ShellQuote(user),
 		BlockedBy: diagnose.RefOf("v1", "ServiceAccount", c.Ref.Namespace, c.Account),
 	}}, true
@@ -160,7 +160,7 @@ func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s 
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
 		Message: "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; the manager that set it is active, but no workload in this cluster " +
-			"is known to own it: its controller may run elsewhere",
+			"is known to handle it: its controller may run elsewhere",
 		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
 		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " where its controller runs",
 	}}

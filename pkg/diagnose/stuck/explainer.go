@@ -26,7 +26,7 @@ import (
 // Reader.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause is the time between two counts of an object's contents, which show progress; 0 means
+	// Pause is the time between the two counts of an object's contents that show progress; 0 means
 	// one second.
 	Pause time.Duration
 

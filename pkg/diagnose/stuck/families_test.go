@@ -288,7 +288,7 @@ status: {attached: true, detachError: {message: timed out}}`,
 		},
 		"a load balancer without a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
-			codes:   []string{LoadBalancerControllerGone}, says: []string{"stays at the provider"},
+			codes:   []string{LoadBalancerControllerGone}, says: []string{"is left at the provider"},
 		},
 		"a load balancer with a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A Pod is removed only once the kubelet of its node has confirmed that it has stopped (edge case
-// 63).
+// A Pod is removed only after the kubelet of its node has confirmed that the Pod has stopped (edge
+// case 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -52,7 +52,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Message = "it runs on node " + text.Excerpt(p.Spec.NodeName) + ", which " + n.how + ": nothing confirms that its containers have stopped"
 		f.Risk = "none once the machine is off: check that first; while the machine is on, " + f.Risk
 		if n.code == NodeGone {
-			f.Risk = "none if the machine is gone for good; if only its Node object was lost, its containers keep running there"
+			f.Risk = "none if the machine is gone for good; if only its Node object was lost, the pod's containers keep running on it"
 		}
 	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
 		f.Code = PodUnmounting
@@ -170,10 +170,10 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	}
 	cause := event.Cause{
 		Code:     LoadBalancerControllerGone,
-		Message:  "no cloud controller that could release its load balancer runs in this cluster (finalizer " + text.Excerpt(finalizer) + ")",
+		Message:  "this cluster runs no cloud controller that could release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
 	}
-	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer stays at the provider, and keeps costing money")}}
+	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer is left at the provider, and keeps costing money")}}
 }
 
 func builtIn(finalizer string) (waits string, ok bool) {
@@ -200,7 +200,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	}
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
-		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it on its own",
+		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes the finalizer on its own",
 		Evidence: []string{d.deleted(u)},
 		Next:     next,
 	}}}

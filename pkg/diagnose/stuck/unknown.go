@@ -137,7 +137,7 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapFailing]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
-			Message:  "the API server fails to answer: nothing will go away until it does",
+			Message:  "the API server is failing: nothing will go away until it recovers",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
@@ -145,7 +145,7 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapThrottled]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
-			Message:  "the API server is overloaded and rejects requests, including those of its controllers",
+			Message:  "the API server is overloaded and rejects requests, including those from Kubernetes' own controllers",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})

@@ -60,7 +60,7 @@ func TestClaims(t *testing.T) {
 		},
 		"no provisioner": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
-			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to create its volume, with no sign of progress: is it installed and running?"},
+			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to create its volume, with no sign of progress: is that provisioner installed and running?"},
 		},
 		"local volumes": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
@@ -68,7 +68,7 @@ func TestClaims(t *testing.T) {
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume once a Pod that mounts the claim is scheduled, but none is"},
+			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets no volume until a Pod that mounts the claim is scheduled"},
 		},
 		"a Pod does not wait for itself": {
 			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +

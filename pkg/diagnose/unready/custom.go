@@ -247,7 +247,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list all kinds that would show it")
+		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list some kinds that would show it")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}

@@ -158,7 +158,7 @@ const (
 )
 
 // Explainer explains stuck objects repeatedly, and reuses facts for a while. It is safe for
-// concurrent use, but makes only one explanation at a time. Reader is required.
+// concurrent use, but produces only one explanation at a time. Reader is required.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means time.Now.

@@ -57,7 +57,7 @@ func Lastings() map[string]diagnose.Lasting {
 		"VolumeDeadlock":          ends(decided), // the old Pod waits for the new one, which waits for the old one's volume
 		"VolumeInUse":             passes,        // the other Pod may end
 		"VolumeShared":            passes,        // the Pod may exit for another reason
-		"VolumeAttachedElsewhere": passes,        // it is detached, by force after six minutes
+		"VolumeAttachedElsewhere": passes,        // it will be detached, by force after six minutes
 		"VolumeNotMounted":        passes,        // it will be retried
 
 		// Pods on a node.

@@ -124,7 +124,7 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on ready Services and Ingresses whose requests cannot be answered. It
+// Unanswered returns remarks on ready Services and Ingresses that cannot answer requests. It
 // examines at most [MostRunning] objects. When in doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]

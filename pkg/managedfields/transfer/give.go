@@ -235,9 +235,9 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	slices.SortFunc(from, managedfields.Owner.Compare)
 	switch {
 	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
-		advice := "use --from to name the owners that lose the field, or add an owner with --share"
+		advice := "use --from to choose which owners lose the field, or add an owner with --share"
 		if w.Mode == Release {
-			advice = "use --from to name the owners that lose the field"
+			advice = "use --from to choose which owners lose the field"
 		}
 		return object.Hinted(advice, "%s has several owners: %s", p, list(from))
 	case len(from) > 0:

@@ -60,7 +60,7 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	}
 	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what its manifest does not set; "+
 		"--as-operation=update if not. Managers of this object: "+strings.Join(managers(entries), ", "),
-		"%q owns none of its fields yet, so how this manager writes is unknown", w.To)
+		"%q owns none of its fields yet, so it is unknown how this manager writes", w.To)
 }
 
 func (w Wish) isScale() bool {
@@ -75,7 +75,7 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
 		return fmt.Errorf("the receiving manager %s is reserved for the API server's own bookkeeping", w.To)
 	case w.To == managedfields.Giver:
-		return fmt.Errorf("the receiving manager %s is the name under which give itself writes, and must own nothing", w.To)
+		return fmt.Errorf("the receiving manager %s is reserved for give itself, and must own nothing", w.To)
 	case w.To == "":
 		return errors.New("the receiving manager has no name")
 	case len(w.To) > longest:

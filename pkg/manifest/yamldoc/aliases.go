@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxExpansion limits how much a document may grow when its aliases are expanded. The API
-	// server accepts objects of up to 3 MiB.
+	// server accepts requests of up to 3 MiB.
 	maxExpansion = 4 << 20
 	// maxTotal limits the expansion of all aliases in one run.
 	maxTotal = 256 << 20
@@ -28,7 +28,7 @@ func (a *Aliases) Admit(d *Document) error {
 	}
 	var m measure
 	m.document(d)
-	const hint = "the API server accepts objects of up to 3 MiB: use fewer aliases, or split it into several objects"
+	const hint = "the API server accepts requests of up to 3 MiB: use fewer aliases, or split it into several objects"
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:

@@ -106,7 +106,7 @@ status:
 	}
 	for _, want := range []string{
 		"given      deployment.apps/web", "given      widget.give.example.com/w", "2 given, 1 unchanged",
-		"kustomization/give-ks/apps lists Widget at give.example.com/v1alpha1, which the server no longer serves: it is read at give.example.com/v1",
+		"kustomization/give-ks/apps lists Widget at give.example.com/v1alpha1, which the server no longer serves: these objects are read at give.example.com/v1",
 		"the effect on the next run of kustomization/give-ks/apps cannot be shown, because its manifests are not in the cluster; that run will remove the fields that kustomize-controller receives but the manifests do not set. " +
 			"Add -f - and pipe them in: flux build kustomization apps -n give-ks --path=FOLDER",
 	} {
@@ -151,7 +151,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 		for _, want := range []string{
 			"kustomize-controller's next apply: 1 conflict before, none after", "registry.example/web:hotfix → registry.example/web:1.0",
 			".metadata.labels.by", "the receiver's manifest lacks it, so the receiver's next apply would remove it",
-			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, but the manifests of the next run do not contain it: its fields are not given",
+			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, but the manifests of the next run do not contain it: its fields are left alone",
 			"1 object in the manifests was skipped: kustomization/give-next/apps does not list it yet",
 		} {
 			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {

@@ -210,7 +210,8 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 	})
 }
 
-// attachedElsewhere reports a volume that is attached to a node on which no Pod uses it.
+// attachedElsewhere reports a volume that is still attached to another node, on which no Pod uses
+// it.
 func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false

@@ -56,7 +56,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
 		if !rule.WaitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
-			break // It was not pulled, so the Secrets were not needed.
+			break // The image was not pulled, so the Secrets were not needed.
 		}
 		r := diagnose.RefOf("v1", "Secret", b.pod.Namespace, secret.Name)
 		if v.Absent(r) {

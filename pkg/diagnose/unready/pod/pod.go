@@ -94,7 +94,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      rule.Kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
-			Risk:      "any of its containers that are still running somewhere keep running, unknown to Kubernetes",
+			Risk:      "its containers may keep running somewhere, unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}

@@ -29,7 +29,7 @@ func claimNames(p *corev1.Pod) []string {
 	return rule.Stated(names)
 }
 
-// ClaimsOf explains the claims for which a Pod waits.
+// ClaimsOf explains why a Pod waits for its claims.
 func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	var found []rule.Finding
 	for _, claim := range claimNames(p) {
@@ -106,11 +106,11 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	case e != nil:
 		c.Code, c.Message = "ProvisioningFailed", "its volume could not be created by "+text.Excerpt(class.class.Provisioner)
 	case class.class.VolumeBindingMode != nil && *class.class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer && pvc.Annotations[selectedNode] == "":
-		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume once a Pod that mounts the claim is scheduled, but none is"
+		c.Code, c.Message = "WaitForFirstConsumer", "gets no volume until a Pod that mounts the claim is scheduled"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
 		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
-		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to create its volume, with no sign of progress: is it installed and running?"
+		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to create its volume, with no sign of progress: is that provisioner installed and running?"
 		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
 		c.Next = rule.Kubectl("", "get", "csidrivers,pods", "-A")
 		c.BlockedBy = class.ref

@@ -28,7 +28,7 @@ type Finding struct {
 	event.Cause
 	Rank Rank
 	// If Who (the faulty object) and Noun (its kind) are set, the message names no object. [Causes]
-	// merges such findings if they are equal.
+	// merges findings with the same code, message and noun.
 	Who, Noun string
 }
 

@@ -27,8 +27,8 @@ const (
 	MostDetailed = 10
 )
 
-// ReadPods lists the Pods for which mine returns true, or all Pods if mine is nil. It chooses which
-// of them to examine in detail. The parameter kept is a name for this filter.
+// ReadPods lists the Pods that pass the filter (mine), or all Pods if mine is nil. It chooses which
+// of them to examine in detail. The parameter kept names this filter.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -122,7 +122,7 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 // IsDetailed reports whether the objects that the Pod refers to are read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods are the Pods that were kept from a list. If Sure is not set, the list could not be read.
+// Pods are the Pods that were chosen from a list. If Sure is not set, the list could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
 	// More is the number of unready Pods that were left out.
@@ -144,7 +144,7 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container may still wait for an object that it needs.
+// Unstarted reports whether a container may still be waiting for an object that it needs.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }

@@ -32,7 +32,7 @@ type View struct {
 	detailed map[types.NamespacedName]bool
 	// OnlyKnown is set while no new questions may be asked.
 	OnlyKnown bool
-	// events holds the warnings by namespace and object, with the newest first.
+	// events holds the warnings by namespace and object, newest first.
 	events map[string]map[types.UID][]*corev1.Event
 	// about holds the objects whose warnings are needed, by namespace. Warnings are read last.
 	about map[string]map[types.UID]bool
@@ -112,8 +112,8 @@ func (v *View) OnlyKnownUnless(asked bool) func() {
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant returns true. The Kept field of the question
-// is a name for this filter.
+// Select returns the objects of a kind that pass the filter (meant). The question's Kept field
+// names this filter.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
@@ -140,7 +140,7 @@ func (v *View) Since(t metav1.Time) string {
 }
 
 // Kubectl returns a kubectl command, quoted where necessary. The verb is the first word, or the
-// first two if the first one groups verbs.
+// first two words if the first is a command group, such as rollout.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
 	if slices.Contains([]string{"auth", "rollout", "create", "k8sconnect"}, words[0]) {

@@ -17,8 +17,8 @@ import (
 
 const keepEvents = 500
 
-// Warnings returns the warnings about an object, the newest first. Events are listed after all
-// other objects, once for each namespace.
+// Warnings returns the warnings about an object, newest first. Events are listed after all other
+// objects, once for each namespace.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
@@ -125,7 +125,7 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns an object's newest warning that has the reason and for which fits is true,
+// WarningAbout returns an object's newest warning that has the reason and passes the filter (fits),
 // or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
