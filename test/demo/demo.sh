@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# The tour of `make demo`: a real control plane, a real conflict, its ways out.
-# DEMO_PAUSE=1 waits for Enter between the steps.
+# The tour of `make demo`: a conflict on a real control plane, and two ways to resolve it. With
+# DEMO_PAUSE=1, it waits for Enter before each step.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Each command is a process group of its own, which can be ended as a whole: an
-# interrupted `go build` would otherwise leave its compilers.
+# Each command gets its own process group, so that all its processes can be ended: otherwise an
+# interrupted `go build` would leave compilers running.
 set -m
 dir=$(mktemp -d)
 mkdir "$dir/go"
 export GOTMPDIR=$dir/go
-# Its own programs stay, so that the next tour builds only what has changed.
+# The programs are kept, so that the next tour rebuilds only changed ones.
 bin=$PWD/bin/demo
-# Also if this script is killed: the control plane ends with it.
+# With --while, the control plane ends with this script, even if the script is killed.
 controlplane() { "$bin/controlplane" "$@" --nodes 0 --dir "$dir/cluster" --while $$; }
-# Whatever happens, nothing is left running; if something is, it is said where.
+# Ends all processes and removes the folder. If the control plane cannot be stopped, the folder is
+# kept, and a message shows the command to stop it.
 teardown() {
   status=$?
   trap '' INT TERM HUP
@@ -26,9 +27,9 @@ teardown() {
     return
   fi
   cat "$dir/down.log" >&2
-  echo "the control plane may still run: $bin/controlplane down --dir $dir/cluster" >&2
+  echo "the control plane may still be running; stop it with: $bin/controlplane down --dir $dir/cluster" >&2
 }
-# An interrupt first, on which each of them cleans up.
+# Sends an interrupt first, so that the commands can clean up.
 end_jobs() {
   local group signal
   for signal in INT KILL; do
@@ -43,13 +44,13 @@ trap teardown EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-# In the background, since Bash heeds a signal only when its foreground command has ended.
+# Runs in the background, because Bash handles a signal only after its foreground command has ended.
 guarded() { "$@" </dev/null & wait $!; }
 
 bold=''; plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m'; plain=$'\e[0m'; fi
 say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; if [ -n "${DEMO_PAUSE:-}" ]; then read -r _; fi; }
-# show prints a command so that it can be pasted.
+# show prints a command, quoted for pasting.
 show() {
   local arg line=''
   for arg in "$@"; do
@@ -59,9 +60,9 @@ show() {
   printf '%s$%s%s\n' "$bold" "$line" "$plain"
 }
 run() { show "$@"; guarded "$@"; }
-# Answers "no" with exit status 1: that is the point, not a failure.
+# no runs a command that has to end with exit status 1, the answer "no".
 no() { show "$@"; if guarded "$@"; then echo "expected exit status 1" >&2; exit 1; elif [ $? -ne 1 ]; then exit 1; fi; }
-# build builds one of our own programs, and says how long that took.
+# build builds a program of this repository, and prints how long it took.
 build() {
   local start=$SECONDS
   echo "building $(basename "$1")" >&2
@@ -69,34 +70,34 @@ build() {
   echo "built $(basename "$1") in $((SECONDS - start))s" >&2
 }
 
-say 'What it needs: the plugin; etcd, kube-apiserver and kubectl, unless they are there'
-# Built before the tour has a home of its own, in which Go would download every module
-# again, even to tear everything down.
+say 'Build the plugin, and etcd, kube-apiserver and kubectl if they are missing'
+# Before the tour changes HOME: in the new one, Go would download every module again, even for the
+# teardown.
 build ./test/cluster/cmd/controlplane
 build ./cmd/kubectl-k8sconnect
 guarded controlplane bin >"$dir/programs"
 
-say 'A real control plane: etcd and kube-apiserver, on this machine alone'
+say 'Start a real control plane on this machine: etcd and kube-apiserver'
 guarded controlplane up >"$dir/env"
 eval "$(cat "$dir/env")"
 PATH="$bin:$(cat "$dir/programs"):$PATH" HOME="$dir"
 export PATH HOME
 
-say 'Apply a set: namespace, definition, objects, in the order in which they need each other'
+say 'Apply manifests in dependency order: namespace and CRD first, then the other objects'
 run kubectl k8sconnect apply -f test/e2e/testdata/shop
-say 'Once more: nothing would change, so nothing is written'
+say 'Apply them again: nothing would change, so nothing is written'
 run kubectl k8sconnect apply -f test/e2e/testdata/shop
 
-say 'A colleague scales by hand, and somebody changes the image'
+say 'A colleague scales the Deployment by hand, and another changes its image'
 run kubectl -n shop scale deployment/web --replicas=5
 run kubectl -n shop set image deployment/web app=registry.example/web:1.1-hotfix
 
-say 'What would apply change? Only what we own, and whose it is now'
+say 'Show what apply would change, and who owns the contested fields now'
 no kubectl k8sconnect diff -f test/e2e/testdata/shop
-say 'Apply does not overwrite it: it says whose each field is, and writes nothing'
+say 'Apply overwrites nothing: it names the owner of each contested field, and stops'
 no kubectl k8sconnect apply -f test/e2e/testdata/shop
 
-say 'Leave the replicas to the colleague, take the image back'
+say 'Yield the replicas to the colleague, and take back the image'
 run kubectl k8sconnect apply -f test/e2e/testdata/shop \
   --yield 'deployment.apps/web:.spec.replicas' \
   --take 'deployment.apps/web:.spec.template.spec.containers[name="app"].image'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints docs/design/imports.md: who imports whom in the product, without tests.
+# Prints docs/design/imports.md: the imports between the packages of cmd and pkg, without test files.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 module=$(go list -m)

@@ -160,7 +160,7 @@ func TestPipelineExamples(t *testing.T) {
 		t.Error("no job runs k8sconnect apply")
 	}
 	github := string(read("github.yaml"))
-	if strings.Contains(github, "krew install") || strings.Count(github, "sha256sum -c") != strings.Count(github, "name: The plugin") {
+	if strings.Contains(github, "krew install") || strings.Count(github, "sha256sum -c") != strings.Count(github, "name: Install the plugin") {
 		t.Error("the plugin is not installed from its archive, with its checksum")
 	}
 }

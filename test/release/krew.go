@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-const manifestHead = `# The manifest by which krew installs the plugin. make krew-manifest VERSION=vX.Y.Z writes
-# it, with the checksums of the archives that make release makes of this very commit.
+const manifestHead = `# krew's manifest of the plugin. make krew-manifest VERSION=vX.Y.Z writes it, with the checksums of
+# the archives that make release builds from this commit.
 apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
 metadata:
@@ -18,20 +18,20 @@ spec:
   homepage: %s
   shortDescription: Server-side apply that explains conflicts
   description: |
-    Applies, diffs, waits for and deletes sets of manifests by server-side apply,
-    and shows who owns which field.
+    Applies manifests with server-side apply, shows their diff, waits until they
+    are ready, deletes them, and shows who owns which field.
 
-    A conflict is explained field by field, with both values, the owner and the
-    ways out, before anything of its phase is written. A diff shows what apply
-    would really change of what you own. A deletion or a rollout that hangs is
-    told with its cause.
+    Conflicts are explained field by field, with both values, the owner and the
+    ways to resolve them, before anything in the same phase is written. The diff
+    shows only the changes that apply would make to your fields. If a rollout or
+    a deletion is stuck, the cause is shown.
   caveats: |
-    One more step makes kubectl complete the plugin's verbs, flags and names, on
-    Linux and macOS:
+    To let kubectl complete the plugin's verbs, flags and names, on Linux and
+    macOS, run:
 
       ln -sf kubectl-k8sconnect "${KREW_ROOT:-$HOME/.krew}/bin/kubectl_complete-k8sconnect"
 
-    On Windows, and for what has to be set up once in each shell, see
+    For Windows, and for the setup of your shell, see
     %s/blob/main/docs/completion.md
   platforms:
 `
@@ -53,7 +53,7 @@ const manifestPlatform = `    - selector:
 func manifest(version string, sums map[Platform]string) string {
 	var out strings.Builder
 	if unreleased(sums) {
-		out.WriteString("# Not released yet: the checksums below are those of no archive.\n")
+		out.WriteString("# Not released yet: the checksums below are placeholders.\n")
 	}
 	fmt.Fprintf(&out, manifestHead, version, repository, repository)
 	for _, p := range Platforms() {

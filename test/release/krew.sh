@@ -1,6 +1,6 @@
 #!/bin/sh
-# krew itself installs the archive that make release made for this machine, kubectl calls the
-# plugin, and completion is set up as the manifest's caveats say.
+# Installs the archive for this machine from make release with krew, runs the plugin through kubectl,
+# and sets up completion with the command in the manifest's caveats.
 #
 #   sh test/release/krew.sh KREW FOLDER
 set -eu
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 version=$(test/release/stamp.sh | head -n 1)
 archive=$dist/kubectl-k8sconnect_${version}_$(go env GOOS)_$(go env GOARCH).tar.gz
 if [ ! -f "$archive" ]; then
-  echo "krew-test: there is no $archive; make release makes it" >&2
+  echo "krew-test: $archive does not exist; make release builds it" >&2
   exit 1
 fi
 
@@ -26,7 +26,7 @@ told=$(KUBECONFIG=/dev/null kubectl k8sconnect version --client)
 echo "$told"
 case $told in
   "client: $version "*) ;;
-  *) echo "krew-test: it is not $version" >&2; exit 1 ;;
+  *) echo "krew-test: the plugin does not report version $version" >&2; exit 1 ;;
 esac
 
 sh -c "$(grep 'ln -sf' "$dist"/krew-manifest.yaml)"

@@ -49,7 +49,7 @@ func TestReleaseFolder(t *testing.T) {
 	if err := os.WriteFile(mine, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for folder, says := range map[string]string{dist: dist + " is not empty", "x": "to git, x is part of the source"} {
+	for folder, says := range map[string]string{dist: dist + " is not empty", "x": "x is in the source tree"} {
 		cmd := exec.CommandContext(t.Context(), "make", "release", "DIST="+folder)
 		cmd.Dir, cmd.Env = "../..", append(os.Environ(), "MAKEFLAGS=")
 		out, err := cmd.CombinedOutput()

@@ -1,16 +1,15 @@
 #!/bin/sh
-# Prints the version, the commit and the date that programs built here are stamped with,
-# one a line, or as flags of the linker with -X. Without git, as in an unpacked archive of
-# the source, there is only the version that VERSION gives, if it does.
+# Prints the stamp of programs that are built here: version, commit and date, one per line, or as
+# linker flags with -X. Without git, as in an unpacked source archive, commit and date are empty, and
+# the version is VERSION or empty.
 #
-# The commit is the last one that changed anything but krew-manifest.yaml. So the commit
-# that writes the checksums of the archives into that file does not change the archives
-# (docs/design/releases.md).
+# The commit is the last one that changed any file but krew-manifest.yaml. So the commit that writes
+# the archives' checksums to that file does not change the archives (docs/design/releases.md).
 #
-# The version is the tag; between tags what git describe says; before the first one
-# v0.0.0 and the number of commits, which a shallow clone does not know. VERSION in the
-# environment comes before all of them; what is no version is refused, before it is in a
-# program, in the name of a file, or in a command.
+# The version is the tag; between tags, the output of git describe; before the first tag, v0.0.0 with
+# the number of commits (omitted in a shallow clone, which lacks it) and the commit. It ends with
+# -dirty if a file other than krew-manifest.yaml has changes. VERSION in the environment overrides it,
+# and is checked before it becomes part of a program, a file name or a command.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -19,14 +18,14 @@ count() {
 }
 
 commit=
-if [ -e .git ]; then # Not the repository that an unpacked archive may lie in.
+if [ -e .git ]; then # otherwise git could find a repository around an unpacked archive
   commit=$(git log -1 --format=%H -- . ':(exclude)krew-manifest.yaml' 2>/dev/null) || commit=
 fi
 
 version=${VERSION:-}
 number='(0|[1-9][0-9]*)'
 if [ -n "$version" ] && ! printf '%s' "$version" | tr '\n' ' ' | grep -Eq "^v$number\.$number\.$number(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\$"; then
-  echo "VERSION=$version: a version is vMAJOR.MINOR.PATCH, such as v1.2.3 or v1.2.3-rc.1" >&2
+  echo "VERSION=$version is not a version: use vMAJOR.MINOR.PATCH, such as v1.2.3 or v1.2.3-rc.1" >&2
   exit 1
 fi
 if [ -z "$version" ] && [ -n "$commit" ]; then

@@ -1,8 +1,8 @@
-{{/* Fields that all entries of the webhook configuration have in common. */}}
+{{/* Fields that all entries of the webhook configuration but reach have in common. */}}
 {{- define "k8sconnect.entry" -}}
 admissionReviewVersions: [v1]
-# Not configurable: writes must succeed if the webhook is down. Values that could be null are not
-# used here, because the API server would default them to Fail and 10 s.
+# Not configurable: writes must succeed if the webhook is down. The timeout has a default here,
+# because for null the API server would use 10 s.
 failurePolicy: Ignore
 timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 1 }}
 sideEffects: NoneOnDryRun
@@ -19,8 +19,8 @@ namespaceSelector:
       values: ["true"]
 {{- end -}}
 
-{{/* Conditions of all entries. The second repeats the namespace selector, because the control
-     plane may depend on it. */}}
+{{/* Conditions of all entries but reach. The last one repeats the excluded namespaces of the
+     namespaceSelector, because the control plane may depend on writes in them. */}}
 {{- define "k8sconnect.conditions" -}}
 - name: not-an-excluded-kind
   expression: >-

@@ -3,7 +3,7 @@
 {{- define "k8sconnect.name" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
-{{- fail (printf "no Service can be called %q: set fullnameOverride, or name the release otherwise" $name) -}}
+{{- fail (printf "%q is not a valid name for a Service: set fullnameOverride, or use another release name" $name) -}}
 {{- end -}}
 {{- $name -}}
 {{- end -}}

@@ -8,7 +8,7 @@
 {{- $name := dig "app.kubernetes.io/instance" .metadata.name (.metadata.labels | default dict) -}}
 {{- $namespace := dig "meta.helm.sh/release-namespace" $.Release.Namespace $annotations -}}
 {{- if and (eq "k8sconnect" (dig "app.kubernetes.io/name" "" (.metadata.labels | default dict))) (or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace)) -}}
-{{- fail (printf "k8sconnect is in this cluster already, as release %q of namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)" $name $namespace $name $namespace) -}}
+{{- fail (printf "k8sconnect is already installed in this cluster, as release %q in namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)" $name $namespace $name $namespace) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -1,6 +1,6 @@
-{{/* The entries of the webhook configuration, without paths, which the webhook sets and which end
-     in a secret, and without caBundle, which cert-manager or the webhook sets. An upgrade leaves
-     fields that the chart does not set. */}}
+{{/* The entries of the webhook configuration. The webhook sets their paths, which end in a secret, and
+     cert-manager or the webhook sets their caBundle. The chart sets neither, so an upgrade does not
+     change them. */}}
 {{- define "k8sconnect.webhooks" -}}
 {{- if .Values.admission.ownership }}
 - name: ownership.k8sconnect.io

@@ -1,9 +1,10 @@
 #!/bin/sh
-# One leg: the answer of one cluster, as lines of JSON with its name.
+# Diffs one cluster, and writes the result to legs/CLUSTER.json, as lines of JSON with the cluster's name.
 #
 #   leg.sh CLUSTER FOLDER [FLAG…]
 #
-# It ends with 0 whenever there is an answer; status 2 is an answer, too: "unknown".
+# CLUSTER is a context of the kubeconfig. The script exits with 0 whatever the exit status of diff, which
+# the last line contains: 0 same, 1 different, 2 unknown.
 cluster=$1 folder=$2
 shift 2
 mkdir -p legs

@@ -1,5 +1,5 @@
-# Reads the lines of all legs (jq -rn -f reduce.jq legs/*.json), and says what each set of
-# clusters has in common:
+# Combines the results of all legs (jq -rn -f reduce.jq legs/*.json). Prints how many clusters are the
+# same, which ones differ, and each change with its clusters:
 #
 #   same in 48
 #   differs in 2: fsn-3, hel-1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes the module of one release of Kubernetes, such as 1.35.4, into the folder of its
-# minor: what k8s.io/kubernetes itself requires, with the published staging modules.
-# Then K8S_MINOR=1.35 builds and runs it.
+# Writes the module for a Kubernetes release, such as 1.35.4, to the folder of its minor. The module
+# has the requirements of k8s.io/kubernetes, but with the published versions of the staging modules.
+# With K8S_MINOR=1.35, the tests then build and run this release.
 set -eu
 version=${1:?usage: minor.sh 1.35.4}
 minor=${version%.*}

@@ -39,7 +39,7 @@ func TestReleaseLifecycle(t *testing.T) {
 	// A second release would duplicate each warning, so the chart refuses it and names the remedy.
 	for _, second := range [][]string{{"second", home, "--take-ownership"}, {"second", home, "--set", "crds.install=false"}, {release, "default", "--take-ownership"}} {
 		out, err := s.helm.Try(t.Context(), append([]string{"install", second[0], chart.Dir(t), "--namespace", second[1]}, second[2:]...)...)
-		want := fmt.Sprintf("as release %q of namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)", release, home, release, home)
+		want := fmt.Sprintf("as release %q in namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)", release, home, release, home)
 		if err == nil || !strings.Contains(fmt.Sprint(out, err), want) {
 			t.Errorf("a second release (%v): %s, %v", second, out, err)
 		}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Pushes the images that make images wrote into the folder $1 to the registry that they
-# are named for, by crane ($2), and prints each with its digest. That has to be the one
-# that was built: an image that changes on the way is not what was checked.
+# Pushes the images that make images wrote to the folder $1 with crane ($2), to the registry in their
+# names, and prints each with its digest. Fails if the registry returns another digest than that of
+# the build, because a changed image is not the one that was tested.
 set -eu
 dist=$1 crane=$2
 while IFS= read -r reference; do # NAME:TAG@DIGEST
