@@ -284,7 +284,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	}
 	if why := whyNot(ctx, applied, leftOut); why != "" {
 		if n := len(r.shown.Doomed); n > 0 {
-			stay := "are no longer in the input and stay"
+			stay := "are no longer in the input, but stay"
 			if n == 1 {
 				stay = "is no longer in the input, but stays"
 			}
