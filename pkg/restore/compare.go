@@ -14,9 +14,9 @@ import (
 type world struct {
 	before, after, live version
 	known               bool
-	// touched are the paths that others have taken or that we have lost since the run.
+	// touched contains the paths that others have taken or that we have lost since the run.
 	touched *fieldpath.Set
-	// lost are the managed fields that the run took from others.
+	// lost contains the managed fields that the run took from others.
 	lost []managedfields.Entry
 }
 
@@ -159,9 +159,8 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable reports whether a value cannot be sent. This is the case if others have changed the
-// value (see theirs), or if whole is set and others own the path with a different value, because
-// our value would cause a conflict.
+// unstatable reports whether a value cannot be sent: others have changed it (see theirs), or whole
+// is set and others own the path with a different value, so our value would cause a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)

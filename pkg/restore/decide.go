@@ -128,8 +128,9 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the manager's fields. If these are only metadata, stated adds the fields that
-// others applied, because the run may have deleted a member of its set that it never applied.
+// stated returns the manager's fields. If these are only metadata, the run may have deleted a
+// member of its set that the manager never applied; stated then adds the fields that others
+// applied.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {

@@ -134,7 +134,7 @@ func objectOf(text []byte) (*unstructured.Unstructured, error) {
 	return u, k8sjson.Unmarshal(text, &u.Object)
 }
 
-// unlessWritten keeps an object that the run created if others have written to it since.
+// unlessWritten replaces the step with Keep if others have written to the created object since.
 func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {

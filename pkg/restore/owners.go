@@ -17,7 +17,7 @@ type owners struct {
 	manager string
 	ours    *fieldpath.Set
 	entry   managedfields.Entry
-	// others are the entries to which the taken fields are returned.
+	// others contains the entries to which the taken fields are returned.
 	others []managedfields.Entry
 	// none means that the object had no managed fields. The server has since assigned all fields to
 	// [managedfields.BeforeFirstApply].

@@ -48,8 +48,8 @@ func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 	}
 }
 
-// Again waits until the next attempt. It returns a *LostError if no more are allowed, and the cause
-// of ctx as soon as ctx ends.
+// Again waits until the next attempt. It returns a *LostError if no further attempt is allowed, and
+// the cause of ctx as soon as ctx ends.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++
 	if a.paused >= patience || time.Since(a.began) >= limit {

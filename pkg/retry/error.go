@@ -15,7 +15,7 @@ type LostError struct {
 	Ref      object.Ref
 	Attempts int
 	Took     time.Duration
-	// Writers are the other writers, the most frequent first.
+	// Writers lists the other writers, most frequent first.
 	Writers []string
 }
 

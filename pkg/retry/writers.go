@@ -18,7 +18,7 @@ type writers struct {
 	wrote map[writer]int
 }
 
-// saw counts the writes since the previous version. It decodes nothing before it has two versions,
+// saw counts the writes since the previous version. It decodes nothing until it has two versions,
 // because most objects have no other writer.
 func (w *writers) saw(live *unstructured.Unstructured) {
 	if w.last != nil && live != nil {

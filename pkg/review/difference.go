@@ -56,8 +56,8 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 }
 
 // differencesOf returns the differences between two outcomes of an object. It returns a single
-// difference for the whole object if no path differs, or if the action changes from or to an action
-// such as create.
+// difference for the whole object if no path differs, or if the actions differ and one of them is
+// not update, share or none.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference

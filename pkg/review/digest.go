@@ -15,10 +15,10 @@ import (
 // Digest identifies the plan and its context, such as the name of a set. The parameter like is a
 // digest whose salt is reused.
 //
-// The digest consists of 96 bits of a SHA-256, so that an author of manifests cannot vary a label
-// until two plans have the same digest. If the plan contains values of Secrets, a dot and a salt
-// follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2 (OWASP's
-// Password Storage Cheat Sheet).
+// The digest consists of 96 bits of a SHA-256 hash, so that an author of manifests cannot find two
+// plans with the same digest by varying a label. If the plan contains values of Secrets, a dot and
+// a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
+// (OWASP's Password Storage Cheat Sheet).
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,7 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
-	// By are the owners. The times of their writes are not part of the outcome.
+	// By lists the owners. The times of their writes are not part of the outcome.
 	By []managedfields.Owner `json:"-"`
 }
 

@@ -21,7 +21,7 @@ import (
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets contain real values. Only their digest leaves the Plan.
+	// secrets contains outcomes with real values. Only their digest leaves the Plan.
 	secrets map[object.Key]Outcome
 	// known contains the names of the run's objects and the values of its Secrets. The run's own
 	// vault also contains values of other objects.

@@ -60,8 +60,8 @@ type Engine struct {
 	// Timeout limits the whole wait, unless Limits apply. If it is 0, the objects are evaluated
 	// once. A negative value means no limit.
 	Timeout time.Duration
-	// Limits are limits for individual kinds and conditions; may be nil. The field Most bounds the
-	// whole wait even if Limits extend it; 0 means no such bound.
+	// Limits sets limits for individual kinds and conditions; it may be nil. Most bounds the whole
+	// wait, even if Limits extends it; 0 means no such bound.
 	Limits TimeLimits
 	Most   time.Duration
 	// Existence is how long a required object, or its kind, may be missing. If it is nil, Timeout

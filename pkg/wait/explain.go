@@ -157,8 +157,8 @@ func (r *run) knows(h *hang) bool {
 }
 
 // explainAll adds the causes to the results. It reuses the last explanation of an object that has
-// made no progress since, and explains the other objects once more. After an interrupt, it takes
-// only a short time for this.
+// made no progress since, and explains the other objects once more. After an interrupt, it spends
+// only a short time on this.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -35,7 +35,7 @@ type run struct {
 
 	// missing contains the items that did not exist at first and have not been reported yet.
 	missing []*item
-	// told contains the reasons for missing objects that were already reported.
+	// told contains the reported reasons for missing objects.
 	told map[string]bool
 	// unsaid contains the items that changed since their last report.
 	unsaid map[*item]bool

@@ -126,9 +126,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. If no read succeeds within the duration patience after the first error,
-// giveUp is called. If patience is 0, giveUp is never called. The caller must hold lock, which
-// guards b.
+// add records an error. Once patience has passed since the first error without a successful read,
+// giveUp is called; if patience is 0, never. The caller must hold lock, which guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

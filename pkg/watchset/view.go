@@ -39,7 +39,7 @@ type View struct {
 	// the view.
 	Patience time.Duration
 	// Search is how long reads may fail before the first list, if Search is shorter than Patience.
-	// If Search is 0, First itself decides how long; if First is nil, too, Patience applies.
+	// If Search is 0, First itself decides how long; if First is also nil, Patience applies.
 	Search time.Duration
 
 	mu    sync.Mutex      // guards the fields below
@@ -105,9 +105,8 @@ func (v *View) Ref() object.Ref {
 	return object.Ref{GVK: v.Kind.GVK, Namespace: s.Namespace, Name: s.Name}
 }
 
-// Split returns one view per name if err says that we may not list the objects: a user who may not
-// list a namespace may be allowed to watch objects by name (edge case 50). It returns nil if that
-// does not help.
+// Split returns one view per name if err is Forbidden: a user who cannot list a namespace may be
+// allowed to watch objects by name (edge case 50). It returns nil if that does not help.
 func (v *View) Split(err error) []*View {
 	if !apierrors.IsForbidden(err) || len(v.Names) < 2 {
 		return nil

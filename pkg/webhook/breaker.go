@@ -32,7 +32,7 @@ import (
 
 // breaker suspends the API server's calls to the webhook while they fail, because otherwise each
 // write would wait for the timeout (edge case 102). It resumes them when test calls succeed. For
-// custom resources, the API server calls the webhook only for deprecated versions. Only the
+// custom resources, it makes the API server call the webhook only for deprecated versions. Only the
 // leader's breaker acts.
 type breaker struct {
 	reach interface {

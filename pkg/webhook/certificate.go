@@ -28,7 +28,7 @@ var errNoCertificate = errors.New("no certificate yet")
 
 // SelfSigned uses cert-controller, which stores the certificate in a Secret and adds its CA to the
 // webhook configuration. SelfSigned copies the Secret to Options.CertDir itself, because the
-// kubelet updates a mounted volume only every minute.
+// kubelet updates a mounted volume only once a minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release

@@ -235,9 +235,9 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 	return json.Marshal(slices.Insert(operations, 0, operation{"test", "/metadata/resourceVersion", is.ResourceVersion}))
 }
 
-// disown returns a JSON patch that removes the webhook's entries from the managed fields. Otherwise
-// an upgrade to a chart that lacks one of the entries would leave an invalid entry behind, and
-// would fail.
+// disown returns a JSON patch that removes the webhook's field managers from the managed fields.
+// Otherwise an upgrade to a chart without one of the entries would fail, because it would leave an
+// invalid entry behind.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

@@ -20,8 +20,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// maxReview bounds a review: two objects of three megabytes, the API server's limit, and the rest
-// of the request.
+// maxReview bounds a review: two objects of three megabytes each (the API server's limit), and the
+// rest of the request.
 const maxReview = 7 << 20
 
 const (
@@ -48,7 +48,7 @@ type handler struct {
 }
 
 // evaluator returns the findings for a request. If it cannot decode an object, it returns an error
-// together with the findings made before.
+// together with the findings so far.
 type evaluator func(*request) (findings, error)
 
 type findings struct {

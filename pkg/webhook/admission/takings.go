@@ -97,8 +97,8 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 	return out
 }
 
-// unnamed is shown for a manager that a review does not name. kubectl scale sends no manager, and
-// the API server derives it from the user agent later.
+// unnamed is shown for a manager that a review does not name. kubectl scale sends no manager; the
+// API server later derives one from the user agent.
 const unnamed = "your client"
 
 // scaled sends a hint about a write through scale, and warns if the write takes spec.replicas from

@@ -183,7 +183,7 @@ type pace struct {
 	rate   float64 // tokens a second
 	burst  float64 // the maximum number of tokens, and of tokens owed
 	tokens float64
-	at     time.Time // the time up to which tokens has been refilled
+	at     time.Time // the time of the last refill
 }
 
 func newPace(rate float64, burst int) pace {
@@ -232,7 +232,7 @@ const (
 // objects, which means up to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
-// A sight is the last write by another replica that this replica saw in a namespace. lag is how
+// A sight is the last write that this replica saw another replica make in a namespace. lag is how
 // long the written change had been waiting.
 type sight struct {
 	at  time.Time

@@ -133,7 +133,7 @@ func newMetrics(behind func() float64) metrics {
 	}
 	return metrics{
 		transitions: prometheus.NewCounterVec(counter("ownership_transitions_total",
-			"Changes of field owners that this replica saw; the label reason says why a change is unclear. Every replica sees all changes."), []string{"kind", "reason"}),
+			"Changes of field owners seen by this replica; the label reason says why a change is unclear. Every replica sees all changes."), []string{"kind", "reason"}),
 		recordsWritten: prometheus.NewCounter(counter("records_written_total", "Writes of ownership records.")),
 		writeErrors: prometheus.NewCounterVec(counter("records_write_errors_total",
 			"Writes of ownership records that were refused, by the API server's reason. They are retried."), []string{"reason"}),

@@ -43,7 +43,7 @@ func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendin
 
 // due returns the time at which to write the object, if this replica has to write it.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
-	var at, first time.Time // first is the time for an entry for which no user has been written yet
+	var at, first time.Time // first is when the first user of an entry is due
 	found := false
 	for _, n := range p.transitions {
 		when := n.came.Add(gather)
@@ -197,8 +197,8 @@ func (l loss) and(other loss) loss {
 // maxNamed bounds the number of remembered entries per object; a record has no more.
 const maxNamed = 64
 
-// named contains fingerprints of those entries of an object for which a user has been written. An
-// entry's first user is written without the usual pause, because only this process knows the user.
+// named contains fingerprints of an object's entries whose first user has been written. An entry's
+// first user is written without the usual pause, because only this process knows the user.
 type named map[uint64]struct{}
 
 func (n named) has(t pendingTransition) bool {

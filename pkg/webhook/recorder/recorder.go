@@ -33,7 +33,7 @@ type Recorder struct {
 	queue *queue
 	// lost is how many of the queue's losses the metrics already include.
 	lost int
-	// complaints are the reasons for refused writes that have already been logged.
+	// complaints contains the logged reasons for refused writes.
 	complaints map[string]bool
 }
 
@@ -193,7 +193,7 @@ func (r *Recorder) flush(ctx context.Context) {
 	r.locked(func(q *queue) { batches = q.drain() })
 	for _, b := range batches {
 		if ctx.Err() != nil {
-			return // The next start sees the rest again, because it is not settled.
+			return // The rest is not settled, so it is seen again after the next start.
 		}
 		_ = r.write(ctx, b, nil)
 	}
@@ -308,7 +308,7 @@ func (r *Recorder) addNet(record *ownership.Record, live Live) bool {
 	transitions, err := record.Net(owners)
 	if err != nil {
 		if r.opts.Log != nil {
-			r.opts.Log.Warn("owners after a gap are not recorded", "object", name(record.Object), "error", err)
+			r.opts.Log.Warn("owner changes during a gap are not recorded", "object", name(record.Object), "error", err)
 		}
 		return false
 	}

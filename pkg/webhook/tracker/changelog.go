@@ -23,7 +23,7 @@ type watched struct {
 }
 
 // changelog is the position up to which the changes to a resource have been seen, together with the
-// earlier changes that may not be recorded yet.
+// earlier changes that might not be recorded yet.
 type changelog struct {
 	// promised is the checkpoint's position at the start. The history is complete up to it.
 	promised position
@@ -43,7 +43,7 @@ type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
 	before  position
-	version string // resource version; a checkpoint at or after it has passed the change
+	version string // resource version; a checkpoint at this version or later has passed the change
 
 	uid         types.UID
 	from        string // previous version of the object
@@ -57,7 +57,7 @@ type pendingChange struct {
 	open     []bool // the occurrences that are not settled
 	joined   bool   // a hint was found
 	deferred bool   // to the leader
-	lost     bool   // at least one of its occurrences
+	lost     bool   // at least one of its occurrences was lost
 	noted    bool   // added to this replica's notes for the leader
 	settled  bool
 	// span is the time from the change until it was seen.
@@ -91,7 +91,7 @@ const (
 )
 
 // advance records that all changes up to a version have been seen. happened is the earliest time at
-// which the version was written; zero if unknown.
+// which the version may have been written; zero if unknown.
 func (l *changelog) advance(version string, happened time.Time) {
 	if l.seen.Version != "" && !newer(version, l.seen.Version) {
 		return
@@ -212,7 +212,7 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest time at which the object can have been written. This is the latest
+// writtenAt returns the earliest time at which the object may have been written. This is the latest
 // time in its managed fields that is not after the parameter seen; zero if there is none.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {

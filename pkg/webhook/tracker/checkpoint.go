@@ -83,10 +83,10 @@ func (c *Coverage) Add(gaps ...Span) {
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
-// meantime. If the span ends d before it begins, the repaired span lasts from d before the original
-// end to the original beginning.
+// meantime. If the span ends d before it begins, the repaired span begins d before the original
+// end, and ends at the original beginning.
 func (s Span) onOneClock() Span {
-	// Drop the reading of this process's monotonic clock, because it is not stored either.
+	// Drop the monotonic clock reading, because stored times have none.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
 	if s.From.After(s.To) {
 		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}

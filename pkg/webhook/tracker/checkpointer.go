@@ -13,8 +13,8 @@ import (
 
 const (
 	lastStore = 5 * time.Second
-	// noteEvery is the interval at which notes are written. If the process is killed, users that it
-	// has seen since then are lost.
+	// noteEvery is the interval at which notes are written. If the process is killed, the users
+	// that it has seen since the last write are lost.
 	noteEvery = 500 * time.Millisecond
 	// storeRate bounds the bytes of notes written per second, so that many changes do not cause
 	// many writes.

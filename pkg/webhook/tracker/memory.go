@@ -38,8 +38,8 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object, and returns its previous state if it has changed. It ignores an older
-// version unless it comes from a list, because etcd may have been restored.
+// see remembers an object, and returns its previous state if it has changed. It accepts an older
+// version only from a list: etcd may have been restored.
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}

@@ -30,7 +30,7 @@ func metrics() []metric {
 		counter("tracker_gaps", "Gaps in the history that this replica has declared.", func(t *Tracker) int { return t.state.counts.gaps }),
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.state.counts.unreadable }),
 		counter("hints_expired", "Admitted writes that were not seen to be committed.", func(t *Tracker) int { return t.state.counts.expired }),
-		counter("hints_displaced", "Hints that were dropped for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
+		counter("hints_displaced", "Hints dropped to make room for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
 	}
 }
 

@@ -280,7 +280,7 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// The gap stays while the checkpoint is at the position at which this replica started,
+		// Keep the gap while the checkpoint is at the position at which this replica started,
 		// because the replica could not resume from there. If etcd was restored, that position is
 		// ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)

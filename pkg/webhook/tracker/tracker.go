@@ -194,7 +194,7 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 	return "", ownership.Owners{}, "", false
 }
 
-// do runs tell with the state locked, and passes the resulting changes to the sink.
+// do calls tell with the state locked, and passes the resulting changes to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
