@@ -14,8 +14,7 @@ type Getter interface {
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live calls the function visit for each object, one at a time. Its argument live is nil if the
-	// object does not exist.
+	// Live calls visit for each object, one at a time. visit gets nil for a missing object.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 

@@ -47,8 +47,9 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Newer reports whether version is certainly later than the other resource version (KEP-5504). It
-// returns false for versions that are not numbers. Kubernetes itself never returns such versions.
+// Newer reports whether the first resource version is certainly later than the second (KEP-5504).
+// It returns false for versions that are not numbers. Kubernetes itself never returns such
+// versions.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0

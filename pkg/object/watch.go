@@ -47,7 +47,7 @@ func (Gone) change()       {}
 func (Synced) change()     {}
 func (Unreadable) change() {}
 
-// Stub returns an object that is gone, containing only the known fields.
+// Stub returns a placeholder for an object that is gone, with only the known fields.
 func Stub(kind Kind, key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GVK)

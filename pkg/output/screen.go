@@ -10,7 +10,7 @@ import (
 type Screen struct {
 	out, err io.Writer
 	rows     int   // lines of the status; 0 while it is hidden
-	Failure  error // the first error of a write
+	Failure  error // the first write error
 	heading  string
 }
 

@@ -28,7 +28,7 @@ type Query struct {
 	// selects cluster-scoped objects.
 	Places    []Place
 	Namespace string
-	// From is the start of the period; a zero time selects all time.
+	// From is the start of the period; a zero time means no limit.
 	From time.Time
 	// Managers selects the changes in which one of these managers gained or lost a path; nil
 	// selects all.
@@ -128,7 +128,7 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
-// A history counts as complete if its watch began within atOnce of the webhook's start.
+// A history counts as complete if its watch began at most atOnce after the webhook's start.
 const atOnce = time.Minute
 
 // cover sets the coverage and its limits. It returns an error if no note can be read or if none of

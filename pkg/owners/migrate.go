@@ -107,8 +107,8 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether the kind, at its version, has all of an owner's paths. The result unknown
-// contains the paths that the kind lacks.
+// movable reports whether the kind, at its version, has all of an owner's paths. It also returns
+// the paths that the kind lacks.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {

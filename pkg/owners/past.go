@@ -208,8 +208,8 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns the coverage of a kind in a namespace, with the time since which it has been watched.
-// If this is unknown, the error gives the reason.
+// of returns the coverage of a kind in a namespace, including the time when its watch began. If
+// this is unknown, the error gives the reason.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err

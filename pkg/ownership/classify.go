@@ -141,8 +141,8 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns the owners in the parameter lost, except those that lost the path through the
-// API server's bookkeeping (edge case 9).
+// explained returns the owners that lost the path, except those that lost it through the API
+// server's bookkeeping (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {

@@ -22,7 +22,7 @@ type Owners struct {
 type compact struct {
 	owner  unique.Handle[managedfields.Owner] // without its time
 	fields unique.Handle[string]
-	time   int64 // seconds since 1970; 0 is none
+	time   int64 // seconds since 1970; 0 means none
 }
 
 // Compact converts managed fields without decoding their field sets. [Between] later decodes only
@@ -105,7 +105,7 @@ type Values func() (old, new *unstructured.Unstructured, err error)
 // versions of an object, in order, lead to its current owners. BetweenObjects returns an error if
 // managed fields cannot be decoded.
 //
-// The function values is called at most once, and only if an owner lost a path; it may be nil.
+// It calls values at most once, and only if an owner lost a path; values may be nil.
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	return between(before, after, false, values)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// RecordGroup, RecordVersion, RecordKind and RecordPlural identify the kind of records in the API.
+// RecordGroup, RecordVersion, RecordKind and RecordPlural identify the record's kind in the API.
 // Its short name is owr.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
@@ -234,7 +234,7 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // NewRecord returns an empty record for an object. The object owns the record, so that both are
-// deleted together. The record is in the object's namespace, or in the namespace clusterScoped if
+// deleted together. The record is in the object's namespace, or in the given one (clusterScoped) if
 // the object has none.
 func NewRecord(o Object, clusterScoped string) *Record {
 	namespace := o.Namespace

@@ -24,7 +24,7 @@ const (
 	Released Kind = "released"
 	// Lost means that an owner no longer owns the path, but another one does. The path may have
 	// been taken or released. Its values were not observed, or are not stored; for example, the
-	// server may not store an empty map.
+	// server might not store an empty map.
 	Lost Kind = "lost"
 	// Removed means that the path is gone from the object, along with its owners. If the values
 	// were not observed, the path may still exist without an owner.
@@ -132,8 +132,8 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, owner.Equal)
 }
 
-// ancientChanges is the manager into which the API server merges the oldest updaters of an object
-// that has more than ten.
+// ancientChanges is the manager under which the API server merges the oldest Update entries of an
+// object that has more than ten.
 const ancientChanges = "ancient-changes"
 
 // Hand marks the transitions of a write as [Given]. The write must come from the verb give. A path
@@ -198,9 +198,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns the handover of a path from its previous owners (before), which must be sorted, to
-// its owners in the entries (after). The result's Before and After may be equal. The former state
-// of the paths below this one is unknown, so Fate assumes that they have not changed.
+// Fate returns the handover of a path from its previous owners (before, sorted) to its owners in
+// the given entries (after). The result's Before and After may be equal. The former state of the
+// paths below this one is unknown, so Fate assumes that they have not changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

@@ -10,11 +10,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// ValueChange is empty unless a record may keep both values and they differ.
+// ValueChange is empty unless the two values differ and a record may keep both.
 type ValueChange struct{ From, To string }
 
 // ValuesOf returns the values at a path in two versions of an object, if a record may keep them:
-// numbers, images and booleans at a few paths of a few built-in kinds, which are never secret.
+// numbers, images and booleans at a few paths of a few built-in kinds. These values are never
+// secret.
 func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) ValueChange {
 	text := keeps(kind, path)
 	if text == nil {

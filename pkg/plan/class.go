@@ -17,7 +17,7 @@ type class int
 const (
 	crds class = iota
 	// configuration contains objects to which other objects refer, and objects such as a
-	// LimitRange, which change other objects when the server writes them.
+	// LimitRange, which affect how the server writes other objects.
 	configuration
 	// network is used only if a network plugin is in the set.
 	network

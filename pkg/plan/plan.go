@@ -85,10 +85,10 @@ type Item struct {
 	Source object.Source
 	// Object is the manifest to send. It shares values with the input: copy it before changing it.
 	Object *unstructured.Unstructured
-	// Kind has an empty Resource if the cluster does not serve it yet. Kind is empty if no CRD of
-	// the set declares it, either.
+	// Kind has an empty Resource if the cluster does not serve it yet. If no CRD of the set
+	// declares it either, Kind is empty.
 	Kind object.Kind
-	// Needs are the objects in earlier phases that must exist before this object can.
+	// Needs are the objects in earlier phases that must exist before this object is written.
 	Needs []object.Key
 	// Bringers are the objects of the set that may install the object's kind. There are none if the
 	// server serves the kind.
@@ -107,10 +107,10 @@ type Warning struct {
 	Text, Detail string
 }
 
-// Build finds the scopes of the manifests and orders them. The same input always produces the same
-// plan. Two equal manifests of one object are planned once, with a warning; different ones are an
-// error. The error joins all faults. If there are no faults, or if they are skipped, the error
-// joins a *[CycleError] for each cycle of needs.
+// Build finds the scope of each manifest and orders the manifests. The same input always produces
+// the same plan. Two equal manifests of one object are planned once, with a warning; different ones
+// are an error. The error joins all faults. If there are no faults, or if they are skipped, the
+// error joins a *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
@@ -262,7 +262,8 @@ func (e *CycleError) Hint() string {
 	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles returns an error for each strongly connected component of the waiting nodes.
+// cycles returns an error for each cycle that it finds among the waiting nodes, except cycles that
+// share a node with an earlier one.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -294,8 +295,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the error for the cycle that consists of the nodes from at to the end of the path,
-// or nil if part of the cycle was already reported.
+// cycle returns the error for the cycle formed by the end of the path, starting with the given node
+// (at). It returns nil if part of the cycle was already reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

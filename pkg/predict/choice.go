@@ -173,7 +173,7 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 func ParseObject(text string) (Choice, error) {
 	var c Choice
 	if strings.ContainsAny(text, " :=,") || text == "all" || !c.nameObject(text) {
-		return Choice{}, fmt.Errorf("%q: not KIND[/NAME], such as job/migrate", text)
+		return Choice{}, fmt.Errorf("%q: not KIND[/NAME] (example: job/migrate)", text)
 	}
 	return c, nil
 }

@@ -22,8 +22,8 @@ import (
 type ConflictError struct {
 	Ref       object.Ref
 	Conflicts []managedfields.Conflict
-	// Refusal is the error with which the server would refuse the object even if every conflict
-	// were taken. It is nil if the server would accept the object, or was not asked.
+	// Refusal is the error with which the server would refuse the object even if every contested
+	// path were taken. It is nil if the server would accept the object, or was not asked.
 	Refusal error
 }
 
@@ -337,7 +337,7 @@ func IsContested(err error) bool {
 	})
 }
 
-// Contested returns the conflicts in a refusal that [IsContested] reports.
+// Contested returns the conflicts in a refusal for which [IsContested] returns true.
 func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
 	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }

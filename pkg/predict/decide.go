@@ -16,8 +16,8 @@ import (
 )
 
 // Standing contains the choices that apply to many runs, such as those in the config file. Flags
-// and the object's own annotation take precedence. A Take flag for exactly one path overrides a
-// standing yield of this path. Any yield overrides a standing take.
+// and the object's own annotation take precedence. But only a --take flag for exactly the same path
+// overrides a standing yield. Any yield overrides a standing take.
 type Standing struct {
 	Take, Yield []Choice
 }
@@ -156,8 +156,8 @@ const (
 )
 
 // Idle returns the standing choices that have no effect in a run, and the flags whose manager owns
-// no field of any object. A choice has no effect if it names no object of the run, if none of these
-// objects has its path, or if its manager owns none of their fields.
+// no field of any object. A choice has no effect if it names no object of the run, if none of the
+// objects that it names has its path, or if its manager owns none of their fields.
 //
 // A choice that names one of the objects in beside is not idle, because only the names of these
 // objects are known. matched reports whether a choice from the given place matched or decided

@@ -99,7 +99,8 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns the sorted owners of fields in the list items that the manifest lacks.
+// OwnersOfUnstated returns the sorted owners of fields in those items of the list that the manifest
+// lacks.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -165,8 +166,8 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply requires patch, or create if the object does not exist. It requires get to re-read
-	// the object after another client has written to it.
+	// An apply requires patch, and also create if the object does not exist. It requires get to
+	// re-read the object after another client has written to it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {

@@ -126,16 +126,16 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	return path, stated, live, is && was
 }
 
-// isImmutable reports whether a cause says that a field is immutable. No cause type means this: the
-// server either forbids the changed value, or calls the value invalid with one of two fixed
-// messages.
+// isImmutable reports whether a cause says that a field is immutable. The API has no cause type for
+// this: the server either forbids the changed value, or calls the value invalid with one of two
+// fixed messages.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		_, stated, live, ok := valuesAt(in, cause.Field)
 		return ok && !within(stated, live)
 	}
 	const (
-		immutable = "is immutable"            // built-in kinds say "field is immutable", and rules of CRDs something similar
+		immutable = "is immutable"            // built-in kinds say "field is immutable"; rules of CRDs say something similar
 		setOnce   = "may not change once set" // the addresses of a service
 	)
 	return cause.Type == metav1.CauseTypeFieldValueInvalid &&
@@ -163,8 +163,8 @@ func within(stated, live any) bool {
 }
 
 // IsChangeable reports whether the field of an existing object can be changed. If the manifest
-// changes an immutable field, the server names all of .spec, including the changeable fields. The
-// lists are from Kubernetes' validation:
+// changes an immutable field, the server names .spec as a whole, which includes the changeable
+// fields. The lists are from Kubernetes' validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement
 func IsChangeable(kind schema.GroupKind, path fieldpath.Path) bool {

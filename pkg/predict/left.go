@@ -72,8 +72,8 @@ type Meant struct {
 	kind schema.GroupKind
 	// field is the path without list keys.
 	field string
-	// by is the manager that is meant to set the field. It is empty if any program can be that
-	// manager.
+	// by is the manager that is meant to set the field. It is empty if the manager's name is not
+	// fixed; see [Meant.SetBy].
 	by string
 	// stated names a top-level field. If it is not empty, the row applies only to a manifest that
 	// sets this field.
@@ -132,7 +132,8 @@ func (m Meant) IsWithin(path fieldpath.Path) bool {
 }
 
 // SetBy reports whether one of the owners is the component that should set the field. If the row
-// names no component, every program qualifies except kubectl, because people use kubectl.
+// names no component, every manager qualifies except before-first-apply and those of kubectl,
+// because people use kubectl.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {

@@ -73,9 +73,9 @@ type Prediction struct {
 	// Unchecked explains why the server cannot check the object. It is empty if the server can
 	// check it.
 	Unchecked string
-	// Conflicts lists the conflicts that no choice has decided yet. Taken lists the conflicts that
-	// the user takes. Overwritten lists the conflicts with adopted managers, whose values the
-	// manifest changes. All three are empty before Ask.
+	// Conflicts lists the conflicts that no choice has decided yet. Taken lists the conflicts in
+	// which the user takes the path. Overwritten lists the conflicts with adopted managers, whose
+	// values the manifest changes. All three are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 

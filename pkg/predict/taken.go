@@ -85,7 +85,7 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 		if set.Members.Has(pe) && (i == len(p)-1 || !ok) {
 			return p[:i+1]
 		}
-		if !ok { // An empty list with keyed items leaves no trace in our set.
+		if !ok { // An empty granular list leaves no trace in our set.
 			v, _ := p.Get(t.manifest)
 			if list, isList := v.([]any); isList && len(list) == 0 {
 				return p

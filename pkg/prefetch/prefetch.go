@@ -18,8 +18,8 @@ const (
 	// A plan with more objects gains little from a prefetch, because reads take only a small part
 	// of each phase.
 	most = 2_000
-	// Objects that were prefetched longer ago are read again, for example in a phase that follows a
-	// wait for readiness.
+	// Objects that were prefetched longer ago than this are read again, for example in a phase that
+	// follows a wait for readiness.
 	fresh = 10 * time.Second
 )
 
@@ -105,7 +105,7 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Items is like Live, but for items of several kinds. Calls of visit for the same kind are not
+// Items is like Live, but for items of several kinds. Calls to visit for the same kind are not
 // concurrent.
 func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item *plan.Item, live *unstructured.Unstructured, err error)) {
 	groups := map[schema.GroupVersionKind][]*plan.Item{}

@@ -52,7 +52,7 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
 		// No condition says that the whole object is ready. The object is therefore ready only if
-		// no statement is unknown or unfinished.
+		// no statement uses an unknown word or reports an unfinished step.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -99,8 +99,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError marks the verdict as failed if, for longer than errorGrace, an object has not been
-// ready because of an error. A brief error may be part of a normal start.
+// lastingError marks the verdict as failed if an error has kept the object from being ready for
+// longer than errorGrace. A brief error may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {

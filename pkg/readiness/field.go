@@ -116,7 +116,7 @@ func isEnd(phase string, ends bool) bool {
 	if ends {
 		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
 	}
-	return len(words) == 1 && words[0] == "failed" // Work that does not end is retried after a failure.
+	return len(words) == 1 && words[0] == "failed" // Work that never ends is retried after a failure.
 }
 
 // firstText returns known, unless known is empty. In that case, it returns the first text in v,

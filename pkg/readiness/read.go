@@ -122,7 +122,7 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field copies a response of a cloud's API, as Crossplane's atProvider
+// isCopy reports whether a field copies a response from a cloud API, as Crossplane's atProvider
 // does. The words in the copy describe parts of the cloud. The object's conditions say what the
 // state of these parts means for the object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
@@ -135,7 +135,7 @@ func (r *reader) isCopy(name string, fields map[string]any) bool {
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
 	if r.ends || isRecord(last) {
-		return // Repeated steps and former states are not about the present.
+		return // Repeated steps and former states do not describe the present.
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		at := path + `["` + name + `"]`

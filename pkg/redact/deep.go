@@ -17,8 +17,8 @@ import (
 )
 
 // Deep masks all strings in a value, but not map keys. It does not mask paths or the names of
-// objects and owners, and declares that these names are not secret. A non-nil then is applied to
-// each masked string. The result shares unchanged parts with x, which is never changed.
+// objects and owners, and declares that these names are not secret. The optional function (then) is
+// applied to each masked string. The result shares unchanged parts with x, which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A value shorter than realLength is masked only in texts about its own Secret. A longer value
-	// that is shorter than anyPlace is masked only as a whole word.
+	// A value shorter than realLength is masked only in texts about its own Secret. Other values
+	// shorter than anyPlace are masked only as whole words.
 	realLength = 6
 	anyPlace   = 8
 )
@@ -27,8 +27,8 @@ type index struct {
 
 type entry struct {
 	form string
-	// next is the position of the previous entry with the same first bytes, plus one; 0 if there is
-	// none.
+	// next links to an older entry with the same first bytes: it is that entry's position plus one,
+	// or 0 if there is none.
 	next int32
 	// sure means that the form is unmistakable. The [Writer] therefore also masks it in the final
 	// output.

@@ -14,8 +14,8 @@ import (
 // Secret itself, [Text] masks these, too.
 //
 // It does not mask a value within a name of an object, kind, file or key: names are printed anyway,
-// and would be useless if masked. It masks a plain word ("postgres") only where it is quoted alone,
-// because our own sentences may contain the word.
+// and would be useless if masked. It masks a plain word ("postgres") only where the word stands
+// alone in quotes or after an equals sign, because our own sentences may contain it.
 //
 // It is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {

@@ -94,7 +94,7 @@ func TestParseFaults(t *testing.T) {
 		"fieldManager: ''":                         {"f:1:15: fieldManager is empty | to leave it unset, remove the key"},
 		"fieldManager: \"a\\u0007b\"":              {`f:1:15: fieldManager is "a\ab", but the server accepts only printable characters`},
 		"take: []\ntake: []":                       {"f:2:1: take is set twice"},
-		"recreate: [job=a]":                        {`f:1:12: "job=a": not KIND[/NAME], such as job/migrate`},
+		"recreate: [job=a]":                        {`f:1:12: "job=a": not KIND[/NAME] (example: job/migrate)`},
 		"timeoutFor: {job: soon}":                  {`f:1:14: must be KIND, CONDITION or KIND:CONDITION with a time, not job: soon | such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`},
 		"timeoutFor: {job: 0s}":                    {"f:1:19: the time for job must be more than 0"},
 		"expect: {contxt: a}":                      {`f:1:10: unknown key "contxt" | did you mean context?`},

@@ -17,7 +17,7 @@ const (
 )
 
 // Aliases limits the expansion of aliases across all documents of an input. The zero value is ready
-// to use and safe for concurrent use. A nil *Aliases only limits each document on its own.
+// to use and safe for concurrent use. A nil *Aliases limits each document only on its own.
 type Aliases struct{ total atomic.Int64 }
 
 // Admit rejects a document, before its aliases are expanded, if the expansion would make the
@@ -96,7 +96,7 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// enormous is the maximum for a size. It is small enough that adding such sizes does not overflow.
+// enormous is the maximum size. Adding such sizes does not overflow.
 const enormous = 1 << 50
 
 // visit returns the approximate size of a node as JSON.

@@ -99,7 +99,7 @@ func (d *Document) syntaxFault(err error) error {
 		line = max(d.tagLine(), 1)
 	}
 	switch text {
-	case "could not find expected ':'": // The parser finds this fault after the line of the key.
+	case "could not find expected ':'": // The parser reports this fault on a line after the key's.
 		for lines := bytes.Split(d.Text, []byte("\n")); line > 1; {
 			if line--; line <= len(lines) && len(bytes.TrimSpace(lines[line-1])) > 0 {
 				break
@@ -196,7 +196,7 @@ func (d *Document) aliasLine(err error) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// At returns a fault at the given place. The hint may be empty.
+// At returns a fault with the given place. The hint may be empty.
 func At(s object.Source, text, hint string) *object.FaultError {
 	return &object.FaultError{Source: s, Text: text, Advice: hint}
 }

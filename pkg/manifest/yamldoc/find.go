@@ -12,10 +12,9 @@ func (d *Document) Written(path []any) string {
 	return text
 }
 
-// Find finds a field of the object that begins at the given source. The parameter steps contains
-// the keys and positions from the top of the object down to the field. Find returns the field's
-// place and, for an unquoted scalar, its spelling. If there is no such field, it returns the source
-// unchanged.
+// Find finds a field of the object that begins at the given source. The keys and positions in steps
+// lead from the top of the object down to the field. Find returns the field's place and, for an
+// unquoted scalar, its spelling. If there is no such field, it returns the source unchanged.
 func (d *Document) Find(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)
 }

@@ -81,8 +81,8 @@ func Codes(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// Doubts prints each doubt in full only once. A doubt is something that could not be read, for
-// example because a permission is missing. The zero value is ready to use.
+// Doubts ensures that each doubt is printed in full only once. A doubt is something that could not
+// be read, for example because a permission is missing. The zero value is ready to use.
 type Doubts struct{ told map[string]bool }
 
 // Once removes doubts that were already printed. If a doubt is the only cause, Once keeps its

@@ -70,7 +70,7 @@ func FightLines(f event.Fight, now time.Time) []string {
 		}
 		lines = append(lines, unknown+unknownWriter+"; the API server does not store such writes, so only its audit log shows them")
 	case slices.ContainsFunc(f.Paths, func(p event.FoughtPath) bool { return len(p.Writers) > 2 }):
-		lines = append(lines, "more than two writers: decide which one keeps the field, and remove it from what the others write")
+		lines = append(lines, "more than two writers: decide which one keeps the field, and make the others stop writing it")
 	}
 	for i, next := range f.Next {
 		word := "next  "
@@ -119,7 +119,7 @@ func foughtValues(values []*any) string {
 	return strings.Join(texts, " ↔ ")
 }
 
-// Fights returns the summary and a list of what could not be watched, one line each.
+// Fights returns the summary and notes on what could not be judged or counted, one line each.
 func Fights(f event.Fights) []string {
 	where := ""
 	if f.Namespace != "" {
@@ -137,7 +137,7 @@ func Fights(f event.Fights) []string {
 		lines = append(lines, "not judged: "+text.Count(f.Unclear, "more object")+" with repeated writes; name a TYPE to include them")
 	}
 	for _, one := range f.Unstored {
-		lines = append(lines, fmt.Sprintf("%s: %s; this may be one write per object, as when a tool reapplies all of them", FightName(one), FightRate(one, f.For)))
+		lines = append(lines, fmt.Sprintf("%s: %s; this may be one write per object, as when a tool reapplies all objects", FightName(one), FightRate(one, f.For)))
 	}
 	if f.Uncounted != nil {
 		lines = append(lines, "writes that change nothing could not be counted: "+text.Excerpt(f.Uncounted.Error()))

@@ -54,8 +54,8 @@ func render(s event.Surveyed, now time.Time) string {
 	return m.b.String()
 }
 
-// head sets a content security policy that forbids all requests, and all scripts and styles but the
-// page's own, which are identified by their hashes.
+// head sets a content security policy that forbids all requests and allows only the page's own
+// scripts and styles, identified by their hashes.
 func head(m *markup, title string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -118,7 +118,7 @@ func tables(s event.Surveyed) []table {
 	all := []table{managers(s), holdings(s)}
 	if len(s.Unexpected) > 0 {
 		all[0].Note += " Coloured: a manager that was not expected; its objects are listed below."
-		all = append(all, objects("Not expected", "Fields outside the status, of unexpected managers.", s.Unexpected))
+		all = append(all, objects("Not expected", "Fields of unexpected managers, outside the status.", s.Unexpected))
 	}
 	if len(s.Leaving) > 0 {
 		all = append(all, objects("If they left", "Fields that would have no owner without "+managersText(s.From)+".", s.Leaving))
@@ -134,7 +134,7 @@ func tables(s event.Surveyed) []table {
 
 func managers(s event.Surveyed) table {
 	t := table{
-		Name: "Managers", Note: "Shared: another manager holds the field, or something below it. Sole: it would have no owner without this one.",
+		Name: "Managers", Note: "Shared: another manager holds the field, or something below it. Sole: without this manager, the field would have no owner.",
 		Columns: []column{{Name: "Manager"}, {"Kinds", true}, {"Objects", true}, {"Fields", true}, {"Shared", true}, {"Sole", true}},
 	}
 	for _, m := range s.Managers {

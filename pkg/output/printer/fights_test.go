@@ -54,7 +54,7 @@ func TestFightsTable(t *testing.T) {
     also remove the field from the other tool's manifest: a tool that applies by force takes the field back
 configmap/a -n shop           1 write a minute
     .data.x  none ↔ 3 ↔ 5  kube-controller-manager (scale) ↔ argocd-controller (Apply) ↔ unknown
-    more than two writers: decide which one keeps the field, and remove it from what the others write
+    more than two writers: decide which one keeps the field, and make the others stop writing it
 secret/b -n shop              31 writes a minute
     .data.x  keda-operator (Update), back and forth
 configmap/c -n shop           31 writes a minute, and nothing changes
@@ -63,7 +63,7 @@ statefulset.apps              31 writes a minute, and nothing changes
     object and writer: unknown; the API server does not store such writes, so only its audit log shows them
 5 of 41300 objects; 60s; 1 kind not watched
 not judged: 1 more object with repeated writes; name a TYPE to include them
-statefulset.apps: 7 writes a minute, and nothing changes; this may be one write per object, as when a tool reapplies all of them
+statefulset.apps: 7 writes a minute, and nothing changes; this may be one write per object, as when a tool reapplies all objects
 writes that change nothing could not be counted: no
 `
 	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {

@@ -242,7 +242,7 @@ func TestOwnersRemarks(t *testing.T) {
 		"no record":                        {event.Owned{Ref: web(), History: &event.History{}}, []string{"no takeover is recorded"}},
 		"unknown coverage": {
 			event.Owned{Ref: web(), History: &event.History{Coverage: event.Coverage{Unknown: "no permission"}}},
-			[]string{"watched since an unknown time: no permission"},
+			[]string{"start of the watch unknown: no permission"},
 		},
 		"unknown history": {
 			event.Owned{Ref: web(), History: &event.History{Err: forbidden}},

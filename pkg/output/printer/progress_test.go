@@ -305,15 +305,15 @@ func TestPlainLines(t *testing.T) {
 	const away = `the API server does not answer, trying again for up to 30 s: list ConfigMaps: Get "https://[::1]:6443/api": dial tcp: connect: connection refused`
 	want := []string{
 		away,
-		"the API server answers again",
+		"the API server is answering again",
 		"phase 1 of 2, configuration: 1 of 200 applied",
 		"the request for configmap/c -n prod failed, trying again for up to 30 s: slow down, c",
 		away,
 		"configmap/z -n prod: waiting for it to be served",
-		"the API server answers again",
+		"the API server is answering again",
 		away,
 		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (10s of 30s): connection refused",
-		"the API server answers again",
+		"the API server is answering again",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

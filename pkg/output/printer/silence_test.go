@@ -277,8 +277,8 @@ func TestLogReportsOutageOfServer(t *testing.T) {
 			t.Errorf("line %d does not report the outage: %q", i+1, line)
 		}
 	}
-	if last := lines[len(lines)-1]; last != "the API server answers again" {
-		t.Errorf("got last line %q, want that the API server answers again", last)
+	if last := lines[len(lines)-1]; last != "the API server is answering again" {
+		t.Errorf("got last line %q, want that the API server is answering again", last)
 	}
 }
 
@@ -345,7 +345,7 @@ func TestOutageEndsWhenServerAnswers(t *testing.T) {
 			pass(time.Second)
 		}
 	})
-	if text := strings.Join(lines, "\n"); strings.Count(text, "does not answer") != 1 || strings.Count(text, "answers again") != 1 {
+	if text := strings.Join(lines, "\n"); strings.Count(text, "does not answer") != 1 || strings.Count(text, "is answering again") != 1 {
 		t.Errorf("%s", text)
 	}
 }

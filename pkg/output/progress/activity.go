@@ -212,8 +212,8 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 
 type pending struct {
 	what string
-	// The field since is the time when the wait or work began; a zero time means unknown. The field
-	// limit is how long the wait or work may take; 0 means no limit.
+	// The wait or work began at since; a zero time means unknown. It may take at most limit; 0
+	// means no limit.
 	since time.Time
 	limit time.Duration
 	// lacks describes what is missing, or why; it may be empty.

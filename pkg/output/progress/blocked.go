@@ -25,7 +25,7 @@ func plainRetry(e event.Retrying) string {
 	case isStarting(e.Err):
 		text, why = oneLine(e.Err), "" // The server answered, so the error describes the problem.
 	case code != 0:
-		text = fmt.Sprintf("the API server returns %d", code)
+		text = fmt.Sprintf("the API server returned %d", code)
 	}
 	text += ", trying again"
 	if e.Left.Round(time.Second) > 0 {

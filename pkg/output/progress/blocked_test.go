@@ -40,7 +40,7 @@ func TestPlainRetry(t *testing.T) {
 		"the API server is starting (/readyz returns 500), trying again for up to 9 s": {
 			Err: notReadyError{}, Left: 9 * time.Second,
 		},
-		"the API server returns 503, trying again for up to 9 s: the index: etcd is away": {
+		"the API server returned 503, trying again for up to 9 s: the index: etcd is away": {
 			Err: fmt.Errorf("the index: %w", sick(503)), Left: 9 * time.Second,
 		},
 		"the API server does not answer, trying again for up to 9 s: etcd is away": { // A gateway does.

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The constant every is the time without output after which a log gets a progress line. As long as
-// that line does not change, the interval doubles each time, up to the constant seldom.
+// After this time without output (every), a log gets a progress line. As long as that line does not
+// change, the interval doubles each time, up to a maximum (seldom).
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
@@ -163,7 +163,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 		key = "unreached: " + key
 	}
 	if answered(e.Err) != 0 && !c.redraws() {
-		h.lacks = "" // It may be long, and the first line in the log contains it.
+		h.lacks = "" // The error may be long, and the first line in the log contains it.
 	}
 	c.holdOn(h, key, plainRetry(e))
 }
@@ -225,7 +225,7 @@ func (c *Reporter) reachable() {
 	case c.sick:
 		c.say("the API server has recovered")
 	default:
-		c.say("the API server answers again")
+		c.say("the API server is answering again")
 	}
 }
 
@@ -304,7 +304,7 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 		same = progress
 		if title := title(c.state); title != "" {
 			progress = title + ": " + progress
-			c.screen.Heading("") // This line replaces it.
+			c.screen.Heading("") // This line replaces the heading.
 		}
 		// A rate is meaningful only while work is proceeding.
 		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()

@@ -151,7 +151,8 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// A log reports awaited kinds only after kindsAfter, because most kinds are served within moments.
+// kindsAfter is the delay before a log reports awaited kinds, because most kinds are served within
+// moments.
 const kindsAfter = time.Second / 2
 
 func (c *Reporter) awaitKind(kind string, h *pending) {

@@ -15,7 +15,7 @@ import (
 )
 
 // A large value is shown as a diff of at most largeLines lines, with largeContext lines around each
-// change. The verb diff shows the full value.
+// change. The "diff" verb shows the full value.
 const (
 	largeLines   = 20
 	largeContext = 2

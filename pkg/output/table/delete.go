@@ -156,6 +156,6 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	}
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
 		t.pointed++
-		fmt.Fprintf(b, "    hint: to see what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), format.Name(all[0].Ref))
+		fmt.Fprintf(b, "    hint: to see what blocks it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), format.Name(all[0].Ref))
 	}
 }

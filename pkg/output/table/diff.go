@@ -27,14 +27,14 @@ const contextLines = 3
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
-	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input but stay
+	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input but are kept
 	written   bool
 	contested int
 	yielded   int // of objects that are not shown
 	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
-	digest    string   // of all that would change
+	digest    string   // of everything that would change
 	outside   *outside // nil without an external program
 }
 
@@ -305,8 +305,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	anew := c.Action == event.Recreate
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// Only a few of these removals get a note, because the diff already shows them, or
-			// because there are many similar ones.
+			// Only the first few of these removals get a note, because the diff already shows them,
+			// or because many are alike.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}

@@ -135,7 +135,7 @@ func missingLines(dropped, lost int) (said []string) {
 // coverageLines says when the webhook was watching, because changes at other times may be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
-		return []string{"watched since an unknown time: " + text.Printable(c.Unknown)}
+		return []string{"start of the watch unknown: " + text.Printable(c.Unknown)}
 	}
 	said := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {

@@ -45,10 +45,11 @@ type Adoption struct {
 	kept []managedfields.Entry
 }
 
-// Plan plans the adoption of the fields that others updated or applied on the main resource. All of
-// these fields move into our Apply entry, so that the next apply removes those that the manifest
-// lacks (KEP-2155, k/k#99003; edge case 30). If we have no entry yet, it gets the newest API
-// version of the adopted entries. The status is never adopted, because the manifest lacks it.
+// Plan plans the adoption of the fields that others own on the main resource, by Update or by
+// Apply. All of these fields move into our Apply entry, so that the next apply removes those that
+// the manifest lacks (KEP-2155, k/k#99003; edge case 30). If we have no entry yet, the new one gets
+// the newest API version of the adopted entries. The status is never adopted, because the manifest
+// lacks it.
 //
 // Adopting [managedfields.ClientSideApply] also adopts from [managedfields.BeforeFirstApply], but
 // only the fields in the last-applied annotation. The other fields of that entry are not

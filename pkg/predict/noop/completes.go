@@ -87,9 +87,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf returns the schema of a field, like [openapi.Field]. Some fields of a CRD's schema
-// usually contain a schema, but may contain a list or a boolean instead. fieldOf assumes that they
-// contain a schema.
+// fieldOf returns the schema of a field, like [openapi.Field]. Some fields of a CRD's schema may be
+// a schema, a list or a boolean. fieldOf assumes that they are a schema, as is usual.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -112,8 +111,8 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns the default of a field inside an atomic value that the API server sets
-// in code but does not declare in its published schema. The defaults are from Kubernetes'
+// unpublishedDefault returns a default that the API server sets in code for a field inside an
+// atomic value, but does not declare in its published schema. The defaults are from Kubernetes'
 // defaulting functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {

@@ -283,7 +283,7 @@ func (s *settler) isWritten() bool {
 	if parent := s.types.At(s.path[:len(s.path)-1]); parent != nil {
 		switch parent.Name() + s.path[len(s.path)-1:].String() {
 		case "io.k8s.api.core.v1.PodSpec.nodeSelector", "io.k8s.api.core.v1.ServiceSpec.selector":
-			return false // In other types, a field with this name and a parent of this name is a pointer.
+			return false // Other types have a pointer field with the same name and parent name.
 		}
 	}
 	return isWritten(s.path)

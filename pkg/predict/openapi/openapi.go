@@ -85,8 +85,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether the declared type allows the value. If the schema does not declare a single
-// type, as for quantities and named ports, every value is allowed.
+// MayBe reports whether the declared types allow the value. If the schema declares none, as for
+// quantities and named ports, every value is allowed.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true

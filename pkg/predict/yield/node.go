@@ -82,8 +82,8 @@ func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
 // isKept reports whether other managers prevent the server from removing the path. An owner of
-// something below the path also prevents it, unless our set contains the path itself. In that case,
-// another manager must own the path itself at each API version.
+// something below the path also does so, unless our set contains the path itself. In that case,
+// others must own the path itself at each API version at which they own anything in it.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
@@ -243,7 +243,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 	return out, true
 }
 
-// isDefault reports whether the manifest leaves a key field to the server, now and at the last
+// isDefault reports whether the manifest leaves a key field to the server, as it did at the last
 // apply.
 func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))

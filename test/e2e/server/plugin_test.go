@@ -161,7 +161,7 @@ func TestRunOutlivesServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ends(0)
-	if said := r.stderr.String(); strings.Count(said, "does not answer") != 1 || strings.Count(said, "answers again") != 1 {
+	if said := r.stderr.String(); strings.Count(said, "does not answer") != 1 || strings.Count(said, "is answering again") != 1 {
 		t.Errorf("want one report of the outage, and one of its end:\n%s", said)
 	}
 	if got := strings.Count(ask(t, c, "get", "configmaps", "-n", ns, "-o", "name"), "/many-"); got != n {

@@ -107,7 +107,7 @@ func TestBootstrap(t *testing.T) {
 	// nothing. The chart's test is not run.
 	b.up(t)
 	r.ends(t, 0)
-	says(t, r.stderr.String(), "left out: 1 Helm hook, for Helm to run: pod/storage-test -n storage", "the API server answers again",
+	says(t, r.stderr.String(), "left out: 1 Helm hook, for Helm to run: pod/storage-test -n storage", "the API server is answering again",
 		"phase 1 of 5, CRDs and namespaces", "phase 2 of 5, configuration", "phase 3 of 5, network", "phase 4 of 5, workloads",
 		"phase 5 of 5, webhooks")
 	says(t, r.stdout.String(), "16 created", "1 Helm hook left out")

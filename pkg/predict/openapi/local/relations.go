@@ -1,7 +1,7 @@
 package local
 
-// Compiled Go types do not contain the markers +listType, +mapType and +structType in the source of
-// k8s.io/api. This file lists the markers of the stable versions in Kubernetes 1.36.
+// The markers +listType, +mapType and +structType are in the source of k8s.io/api, but not in
+// compiled Go types. This file lists the markers of the stable versions in Kubernetes 1.36.
 // TestTypesMatchPublishedSchemas compares all types with the schemas of an API server.
 
 // listTypeOf returns the list type of a field. It knows only fields whose patch strategy does not
