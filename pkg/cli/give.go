@@ -54,7 +54,7 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Use:   "give (TYPE/NAME… | -f FILE) [PATH…] --to=MANAGER",
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
-them. Values, the generation and other owners stay the same: give writes only
+them. Values, the generation and other owners stay the same: the command writes only
 metadata.managedFields. If another client wrote in between, give reads again.
 
 A PATH includes everything below it. Without a PATH, give moves everything that

@@ -211,7 +211,7 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has this label, so the response is short. A request with a limit instead
+			// No object has this label, so the response is short. A limit instead of the label
 			// would make the server read from etcd.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))

@@ -97,7 +97,7 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	return a, errors.Join(errs...)
 }
 
-// Deletes applies the flags to an engine that deletes.
+// Deletes applies the flags to the deletion engine.
 func (a Awaited) Deletes(engine *deletion.Engine) {
 	engine.StuckAfter, engine.EndsFor = a.hanging.stuckAfter, a.hanging.endsFor
 }

@@ -210,7 +210,7 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// everything asks the server for everything that it serves, and stores the answer in the cache. It
+// everything requests all kinds that the server serves, and stores the answer in the cache. It
 // requests the core and the groups concurrently.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served

@@ -98,7 +98,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// If we lack the permission to patch, the error looks like a refusal by admission.
+// If we lack the permission to patch, the error looks like a rejection by admission control.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure

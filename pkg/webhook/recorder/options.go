@@ -75,7 +75,7 @@ const (
 	// giveUp is how long a refused write is retried. The reason, such as a quota, may be permanent.
 	giveUp = time.Hour
 	// keep is how long other replicas keep transitions that the leader should write. At the default
-	// rate, writing 10,000 objects takes about as long.
+	// rate, writing 10,000 objects takes about that long.
 	keep        = 20 * time.Minute
 	sweepEvery  = 10 * time.Second
 	callTimeout = 5 * time.Second

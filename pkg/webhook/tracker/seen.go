@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxSeen bounds the bytes of the leader's notes, and maxTold the bytes of another replica's
-	// notes. Together with the notes of replicas that have ended, these notes must fit into a
-	// ConfigMap, which holds at most a megabyte.
+	// maxSeen limits the size of the leader's notes in bytes, and maxTold that of another replica's
+	// notes. Together with the notes of replicas that have exited, they must fit into a ConfigMap,
+	// which holds at most a megabyte.
 	maxSeen, maxTold = 400 << 10, 100 << 10
 	maxNotes         = 10_000
 	// maxDecoded bounds the size of notes after decoding, in bytes.

@@ -119,7 +119,7 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	}
 }
 
-// IsDetailed reports whether the objects that the Pod refers to are read.
+// IsDetailed reports whether the objects that the Pod refers to have been read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
 // Pods are the Pods that were chosen from a list. If Sure is not set, the list could not be read.
