@@ -54,8 +54,8 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Use:   "give (TYPE/NAME… | -f FILE) [PATH…] --to=MANAGER",
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
-them. Values, the generation and other owners stay the same: the command writes only
-metadata.managedFields. If another client wrote in between, give reads again.
+them. Only metadata.managedFields is written: values, the generation and other
+owners stay the same. If another client wrote in between, give reads again.
 
 A PATH includes everything below it. Without a PATH, give moves everything that
 the managers in --from own. If a path has several owners, --from selects which
