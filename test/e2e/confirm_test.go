@@ -239,7 +239,7 @@ func TestConfirmRecreate(t *testing.T) {
 		"recreated by hand": {
 			kubectl: []string{"delete job/j", "apply --server-side --field-manager=k8sconnect -f APPLIED"}, applied: job("2"),
 			named: `job\.batch/j -n \S+\n.*reviewed to recreate, now unchanged`,
-			raced: `1 unchanged|another client created an object with its name, which was left alone`,
+			raced: `1 unchanged|that object was left alone`,
 		},
 	}
 	for _, moment := range []string{"", " before the apply", " before the deletion"} {
