@@ -109,7 +109,7 @@ shown with both values, its owners, and the flags that settle it.`,
   # Also delete members of the set that are no longer in the folder
   kubectl k8sconnect apply -f manifests/ --apply-set=shop --prune
 
-  # Order manifests for a machine configuration, without a server
+  # Sort manifests for a machine configuration, without a server
   kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
 		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -139,9 +139,9 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency")
-	verb.OutputFlag(cmd, &flags.output, "; to print the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
-		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
-		": the input in apply order, without a server",
+	verb.OutputFlag(cmd, &flags.output, "; "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
+		output.JSONPath+"=TEMPLATE print the objects themselves; with --dry-run=client, "+output.Manifests+
+		" prints the input in apply order, without a server",
 		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.Manifests)
 	addServerSide(cmd.Flags(), &flags.serverSide)
 	return cmd

@@ -43,9 +43,9 @@ func newConfigImport(c *connection.Connection, streams genericiooptions.IOStream
 		Long: `Print a k8sconnect.yaml that yields the fields listed in spec.ignoreDifferences
 of the Applications and ApplicationSets in a file. The server is not contacted.
 
-Entries that no rule can express are listed on stderr with their lines, and the
-exit status is 1.`,
-		Example: `  # Next to the manifests of the Application
+Entries that no rule can express are listed on stderr with their line numbers.
+The exit status is then 1.`,
+		Example: `  # Write the file next to the manifests of the Application
   kubectl k8sconnect config import --argocd apps.yaml > shop/k8sconnect.yaml
 
   # From an Application in a cluster

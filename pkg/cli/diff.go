@@ -62,11 +62,11 @@ func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Long: `Ask the server how apply would change the fields that you own or would own, and
 show the result. A contested field is marked with its owner.
 
-KUBECTL_EXTERNAL_DIFF sets another program, with its arguments, to show the
-changes.
+To show the changes with another program, set KUBECTL_EXTERNAL_DIFF to its
+command line.
 
 Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
-		Example: `  # Show the changes of an apply
+		Example: `  # Show what apply would change
   kubectl k8sconnect diff -f manifests/
 
   # Use another diff program

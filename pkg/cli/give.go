@@ -55,16 +55,16 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
 them. Only metadata.managedFields is written: values, the generation and other
-owners stay the same. If another client wrote in between, give reads again.
+owners do not change. After a concurrent write, the command tries again.
 
-A PATH includes everything below it. Without a PATH, give moves everything that
-the managers in --from own. If a path has several owners, --from selects which
-of them give it up.
+A PATH includes everything below it. Without a PATH, the command moves all
+fields that the managers in --from own. If a path has several owners, --from
+selects the owners that give it up.
 
-With -f or --helm-release, give knows what the receiver applies: it shows the
-conflicts of the next apply, before and after. Without a PATH, it skips fields
-that the next apply would remove. With --inventory-of or --helm-release, -f gives
-the manifests of the tool's next run.
+With -f or --helm-release, the command knows what the receiver applies. It shows
+the conflicts of the receiver's next apply, before and after the move. Without a
+PATH, it skips fields that this apply would remove. With --inventory-of or
+--helm-release, -f names the manifests of the tool's next run.
 
 Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
 		Example: `  # helm upgrade conflicts with fields that kubectl apply once wrote
@@ -79,7 +79,7 @@ Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
   kubectl k8sconnect give --inventory-of=helmrelease/shop/web \
     --from=kubectl-edit
 
-  # For a Kustomization; also show what its next run would do
+  # The same for a Kustomization; also show what its next run would do
   flux build kustomization apps --path=./apps |
     kubectl k8sconnect give --inventory-of=kustomization/flux-system/apps \
     --from=kubectl-edit -f -
@@ -88,7 +88,7 @@ Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
   kubectl k8sconnect give deploy/web --share --to=flux \
     '.spec.template.spec.containers[name="web"].image'
 
-  # Which fields would change owners?
+  # Preview which fields would change owners
   kubectl k8sconnect give deploy -A --all --from=kubectl-edit --to=helm \
     --dry-run=server`,
 		ValidArgsFunction: completion.Targets(c),
@@ -113,7 +113,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next manager to apply them becomes their owner without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
-		"Objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, or an Application of Argo CD")
+		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
 	f.target.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, yaml, kyaml, stream or junit")

@@ -49,17 +49,16 @@ func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *co
 	cmd := &cobra.Command{
 		Use:   "owners [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Show who owns which field, or count fields by owner",
-		Long: `Show an object with the owners of each field next to it: the field manager, how
-it wrote (Apply, Update, or a subresource), and when it last wrote anything in
-the object. The first lines show how many fields each owner has.
+		Long: `Show an object and, next to each field, its owners: the field manager, how it
+wrote (Apply, Update, or a subresource), and when it last wrote anything in the
+object. The first lines show how many fields each owner has.
 
---history shows who owned a path before, as the webhook recorded it. Without a
-name, it lists changes of owners, newest first: in the namespace, of one TYPE,
-or with -A everywhere.
+--history shows earlier owners of a path, as recorded by the webhook. Without a
+name, it lists changes of ownership, newest first: in the namespace, of one
+TYPE, or everywhere with -A.
 
-Without a name, owners counts who owns what, by manager and kind: in the
-namespace, of one TYPE, of the objects that -l or -f selects, or with -A
-everywhere.
+Without a name, the command counts fields by manager and kind: in the namespace,
+of one TYPE, of the objects that -l or -f selects, or everywhere with -A.
 
 Only --migrate-versions changes anything.
 
@@ -98,7 +97,7 @@ or an owner was not rewritten, 2 could not tell.`,
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
-	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and cluster-scoped objects"
+	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, yaml or json; for many objects also kyaml or html")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")

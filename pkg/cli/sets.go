@@ -58,16 +58,16 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	var flags setsFlags
 	cmd := &cobra.Command{
 		Use:   "sets [[KIND[.GROUP]/]NAME]",
-		Short: "List the sets of a namespace, or the members of one set",
-		Long: `List the sets that apply --apply-set or kubectl apply --applyset created: how
-many members each has, whether they are ready, how its last run ended, and who
-holds its lock. With a NAME, list the members of that set and its recorded runs.
+		Short: "List the sets in a namespace, or the members of one set",
+		Long: `List the sets that apply --apply-set or kubectl apply --applyset created, with
+the number of members, their readiness, the result of the last run, and the lock
+holder. With a NAME, list the members of that set and its recorded runs.
 
 Exit status: 0 listed, 2 could not tell.`,
 		Example: `  # All sets in the cluster
   kubectl k8sconnect sets -A
 
-  # The members of a set, which of them are not ready, and its runs
+  # The members of a set with their readiness, and the runs of the set
   kubectl k8sconnect sets shop -n shop`,
 		Args:              oneSet,
 		ValidArgsFunction: completion.Sets(c),

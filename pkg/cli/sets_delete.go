@@ -56,7 +56,7 @@ func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams)
 		Short: "Delete all members of a set, and then its parent",
 		Long: `Delete the members of a set in reverse apply order, then its parent once all of
 them are gone, and finally its history and its Lease. Objects that a prune would
-keep are kept, and in that case so is the parent.
+keep are kept, and then the parent is kept too.
 
 Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		Example: `  # Delete the set shop and everything in it
@@ -71,7 +71,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Also delete objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.causes.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
+	flags.causes.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd
 }

@@ -61,12 +61,12 @@ func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *
 	var flags rollbackFlags
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
-		Short: "Apply an earlier run of a set again",
+		Short: "Roll a set back to an earlier run",
 		Long: `Apply the manifests of an earlier run of a set again, and prune what was added
 since. The changes are shown first and need confirmation.
 
-Without --to, it is the run before the last one; after a failed run, the last
-successful one.`,
+Without --to, the command goes back to the last successful run before the newest
+run.`,
 		Example: `  # Roll back the last apply
   kubectl k8sconnect sets rollback web -n shop
 

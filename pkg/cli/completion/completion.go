@@ -118,7 +118,7 @@ func newCompleter() *cobra.Command {
 It must be on the PATH under the name ` + Program + `, and the
 shell needs kubectl's own completion (kubectl completion --help).
 
-A link with that name to kubectl-k8sconnect does the same.`,
+A symbolic link with that name to kubectl-k8sconnect works too.`,
 		Example: `  # Install it in a folder on the PATH
   cd ~/.local/bin
   kubectl k8sconnect completion kubectl > ` + Program + `

@@ -149,7 +149,7 @@ const fileFlag = "config"
 
 // Add adds the flag to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, fileFlag, "", "File with rules and defaults; empty for none. By default, k8sconnect.yaml next to the input, in which fewer keys are allowed")
+	cmd.Flags().StringVar(&f.file, fileFlag, "", "File with rules and defaults; empty for none. By default, k8sconnect.yaml next to the input, but some keys require --config")
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
 }
 

@@ -17,7 +17,7 @@ import (
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
-	flags.Lookup("namespace").Usage = "Namespace for objects that do not specify one; if an object specifies one, it must match"
+	flags.Lookup("namespace").Usage = "Namespace for objects that do not specify one; a manifest with another namespace is refused"
 	flags.Lookup("context").Usage = "Kubeconfig context to use"
 	flags.Lookup("kubeconfig").Usage = "Path to the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
@@ -25,7 +25,7 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited by default, or if negative")
 	c.addRun(flags)
 	c.addGuards(flags)
-	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists what is otherwise only counted, and which rule decided which path; 6 shows each request")
+	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists everything that is otherwise only counted, and the rule that decided each path; 6 shows each request")
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
 }
 

@@ -53,19 +53,19 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Use:   "deprecated",
 		Short: "Find out who still uses APIs that an upgrade removes",
 		Long: `Find out who still uses API versions and fields that a release of Kubernetes
-removes: managers of live objects, by the versions in their managed fields;
-manifests, by file and line; and deployed Helm releases. A manager that has
-since written another version is only counted. Nothing is changed.
+removes. The report lists managers (from the managed fields of live objects),
+manifests (by file and line) and deployed Helm releases. An old entry of a
+manager that now writes another version is only counted. Nothing is changed.
 
-Live objects are those in the namespace, or with -A in all namespaces. If only
-files are given, live objects are not checked; with --release, the server is not
-contacted then.
+Live objects are those in the namespace, or in all namespaces with -A. With -f
+or -k, live objects are checked only with -A. With --release, a check of files
+alone does not contact the server.
 
 Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 		Example: `  # Everything that blocks the next minor release
   kubectl k8sconnect deprecated -A --helm-releases
 
-  # Manifests that 1.38 would refuse, without a server
+  # Check manifests for removals in 1.38, without a server
   kubectl k8sconnect deprecated -R -f deploy --release=1.38
 
   # A summary for a GitHub job
@@ -77,7 +77,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	f.input.AddFiles(cmd)
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
-	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also the manifests of deployed Helm releases; they are read from Secrets")
+	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of deployed Helm releases; they are read from Secrets")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
 	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, junit or markdown")
 	help.Words(cmd, "output", output.Table, output.JSON, output.JUnit, output.Markdown)

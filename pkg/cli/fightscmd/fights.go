@@ -52,15 +52,15 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Use:   "fights [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Find objects that are rewritten in a loop, and their writers",
 		Long: `Watch objects for a while and find those that are rewritten in a loop: two
-owners overwrite each other's field, one writer sets a field back and forth, or
-writes change nothing. fights itself changes nothing.
+owners keep overwriting a field, one writer switches a field back and forth, or
+writes change nothing. The command itself changes nothing.
 
 A loop is found if it completes once within --for; at two writes a minute, that
-takes 60s. A writer that cannot be identified from managed fields is shown as "unknown".
-Leases, Events, endpoints and the status are left out. Without -A, only the
-objects in the namespace are watched.
+takes 60s. A writer that cannot be identified is shown as "unknown".
+Leases, Events, endpoints and the status are ignored. Without -A, only objects
+in the namespace are watched.
 
-Exit status: 0 none, 1 some, 2 could not tell.`,
+Exit status: 0 no fights, 1 fights found, 2 could not tell.`,
 		Example: `  # All kinds and namespaces
   kubectl k8sconnect fights -A
 
@@ -70,7 +70,7 @@ Exit status: 0 none, 1 some, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, f.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "All namespaces, and objects without one")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "All namespaces, and cluster-scoped objects")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")

@@ -76,7 +76,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
-	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Read the subfolders of -f too")
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of -f")
 	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Kustomization directory")
 	flags.StringVarP(&f.Selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
@@ -167,11 +167,11 @@ type ChoiceFlags struct {
 // Add adds the flags to a command.
 func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Field manager that will own the applied fields")
-	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to own; [*] for any item, all for every path. Repeatable")
-	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or unchanged. Repeatable")
+	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to own; [*] matches any item, and \"all\" every path. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner; a path without an owner keeps its live value. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become yours in this run, so that fields removed from the manifest are removed from the cluster. "+
-			"Fields of kubectl apply become yours automatically, once, with your first apply of the object. Empty for none")
+			"Fields that kubectl apply owns become yours automatically with your first apply of the object. Empty for none")
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
 		"KIND[/NAME] to delete and create again if a change is not possible in place. Repeatable")
 	f.flags = flags

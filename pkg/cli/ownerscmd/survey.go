@@ -42,10 +42,10 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
-		"Count fields, list those outside the status that are owned by other managers, and exit with 1 if there are any; kube-* is a pattern. Repeatable")
+		"Expected managers, such as kube-*. List the fields outside the status that other managers own, and exit with 1 if there are any. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
-		"Move owners from API versions that are no longer served to a served one that has all their paths")
+		"Move owners from API versions that are no longer served to a served version that has all their paths")
 	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only show what would be rewritten)")
 	help.Words(cmd, "dry-run", "none", "client")
 }

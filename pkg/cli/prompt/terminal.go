@@ -83,7 +83,7 @@ type Flags struct{ noInput bool }
 
 // Add adds the flag.
 func (f *Flags) Add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.noInput, "no-input", false, "Never prompt: conflicts stay conflicts, and a run that needs confirmation is refused")
+	flags.BoolVar(&f.noInput, "no-input", false, "Never prompt: conflicts remain unresolved, and a run that needs confirmation is refused")
 }
 
 // CanAsk reports whether a user can answer: there is a terminal, no --no-input, and no CI.

@@ -45,9 +45,13 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 // Add adds the flags. writes is set for a verb that prunes, and not for a verb that only shows what
 // a prune would delete.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
-	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
-	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from their sets")
-	flags.BoolVar(&f.prune, "prune", false, "Afterwards, delete members of the set that are no longer in the input")
+	AddName(flags, &f.name, "The set that the objects belong to, [KIND[.GROUP]/]NAME; KIND defaults to Secret")
+	flags.BoolVar(&f.leave, LeaveFlag, false, "Remove the objects from their sets; cannot be combined with --apply-set")
+	prune := "Afterwards, delete members of the set that are no longer in the input"
+	if !writes {
+		prune = "Also show the members of the set that apply --prune would delete"
+	}
+	flags.BoolVar(&f.prune, "prune", false, prune)
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Also prune objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	flags.BoolVar(&f.adopt, "adopt", false, "Deprecated: --allow-join")

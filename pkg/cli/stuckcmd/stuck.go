@@ -48,12 +48,12 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Long: `Explain why objects that are being deleted still exist: the cause, the evidence
 for it, the next command, and its risk. Nothing is changed.
 
-Without a TYPE, stuck explains everything that is terminating, each cause once,
-with all objects that it blocks. It searches the namespace of -n, or else the
-whole cluster if you may list the Pods in all namespaces.
+Without a TYPE, the command explains everything that is terminating. It prints
+each cause once, with all objects that the cause blocks. Without -n, it searches
+the whole cluster if you are allowed to list Pods in all namespaces.
 
 Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
-		Example: `  # Why is this namespace not deleted?
+		Example: `  # Why does this namespace still exist?
   kubectl k8sconnect stuck namespace shop
 
   # What is stuck in the cluster, and why?
@@ -62,7 +62,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Objects in all namespaces, and objects without one")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "All namespaces, and cluster-scoped objects")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
 	verb.OutputFlag(cmd, &flags.output, "")

@@ -39,7 +39,7 @@ func (f *Flags) AddSet(cmd *cobra.Command) {
 func (f *Flags) Add(cmd *cobra.Command) {
 	f.Flags.Add(cmd)
 	cmd.Flags().StringVar(&f.Fields, fieldSelectorFlag, "",
-		"With a TYPE, a field selector, such as status.phase=Failed; which fields are possible depends on the TYPE")
+		"Field selector for a TYPE, such as status.phase=Failed; the supported fields depend on the TYPE")
 	help.Words(cmd, fieldSelectorFlag)
 	cmd.Flags().BoolVar(&f.All, "all", false, "All objects of the TYPE in the namespace")
 	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")

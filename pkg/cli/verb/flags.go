@@ -79,7 +79,7 @@ type StrictFlags struct{ warnings bool }
 // Add adds the flag.
 func (f *StrictFlags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.warnings, "warnings-as-errors", false,
-		"Exit with 1 if the server returned a warning; nothing else changes")
+		"Exit with 1 if the server returned a warning; has no other effect")
 }
 
 type warningsError struct {

@@ -60,9 +60,9 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.wait, "wait", false, "Wait until everything is ready; before each phase, wait for its prerequisites")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
-		"KIND[/NAME]:CONDITION to wait for instead of readiness, with a CONDITION as in wait --for. Repeatable")
+		"KIND[/NAME]:CONDITION to wait for instead of readiness; the CONDITION is as in wait --for. Repeatable")
 	f.times.Add(cmd)
-	f.HangFlags.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
+	f.HangFlags.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
 // Standing sets the time limits and the file with readiness rules from the configuration.

@@ -156,7 +156,7 @@ func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[stri
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long to wait for progress before printing the reason")
 	_ = flags.MarkHidden("stuck-after")
 	f.causes.Add(cmd, otherwise, causes...)
-	flags.IntVar(&f.logs, "logs", 0, "How many of the last log lines to show with a cause that names a container")
+	flags.IntVar(&f.logs, "logs", 0, "Number of recent log lines to show with a cause that names a container")
 	help.Words(cmd, "logs")
 	help.Words(cmd, "stuck-after")
 }

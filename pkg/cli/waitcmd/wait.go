@@ -33,10 +33,10 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
 		Short: "Wait for objects to be ready, and explain those that are not",
-		Long: `Wait until every object meets its conditions: readiness, a CEL expression (the
-object is self), a status condition, or a JSONPath. A field that the kind does
-not have is reported at once as an error. After a timeout or a failure, each
-condition is shown with the values that it read, and with the causes.
+		Long: `Wait until every object meets its conditions: readiness, a CEL expression (where
+self is the object), a status condition, or a JSONPath. A field that the kind
+does not have is an immediate error. After a timeout or a failure, the
+conditions responsible are shown with the values that they read and the causes.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
 --all or --field-selector, or read from manifests with -f or -k. Named objects
@@ -49,7 +49,7 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
   # Wait for your own condition, in CEL
   kubectl k8sconnect wait deploy/web --for='self.status.readyReplicas >= 2'
 
-  # Wait until the Job is complete, and stop early if it cannot be
+  # Wait until the Job is complete, but give up after too many failures
   kubectl k8sconnect wait job/load --for=condition=Complete \
     --fail-on='self.status.failed > 3'
 
@@ -76,16 +76,16 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
-	flags.BoolVar(&f.any, "any", false, "Meeting one --for is enough; without this flag, the object must meet all of them at the same time")
+	flags.BoolVar(&f.any, "any", false, "One --for condition is enough; without this flag, an object must meet all of them at the same time")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms as --for. Repeatable")
-	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 does not wait but checks once, a negative value waits without limit")
+	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in total; 0 checks once without waiting, and a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
-		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
+		"How long an object or its kind may be absent; defaults to --timeout, and 0 means not at all")
 	f.times.Add(cmd)
 	f.config.Add(cmd)
 	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule that decides whether objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
-	f.hang.Add(cmd, "Off unless given", unready.Lastings())
+	f.hang.Add(cmd, "Off by default", unready.Lastings())
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath print the objects that met their conditions")
 	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
