@@ -119,7 +119,7 @@ func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time
 
 var errNothingApplied error = &object.HintedError{
 	Err:    errors.New("-o manifests prints manifests and applies nothing"),
-	Advice: "add --dry-run=client; -o objects prints what was applied",
+	Advice: "add --dry-run=client, or use -o objects, which applies and prints the result",
 }
 
 // print does not contact a server, so that the same input always gives the same output. It does not

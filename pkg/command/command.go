@@ -12,7 +12,7 @@ import (
 const (
 	// slot is the placeholder for the flags of the connection.
 	slot = "\x1f"
-	// slotAs is the placeholder in a command with its own --as.
+	// slotAs is the placeholder in commands that set --as themselves.
 	slotAs = "\x1e"
 	// slotOurs is the placeholder in a command of this plugin.
 	slotOurs = "\x1d"

@@ -36,7 +36,7 @@ func (e *PositionError) Hint() string {
 	return "did you mean " + e.Key.String() + "?"
 }
 
-// said is a choice with its source; by is empty for the built-in table.
+// said is a choice with its source (by), which is empty for the built-in table.
 type said struct {
 	Choice
 	by string

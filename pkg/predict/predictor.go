@@ -21,7 +21,7 @@ type Server interface {
 	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// Predictor predicts applies by one field manager with one set of choices.
+// Predictor predicts the results of apply requests by one field manager with one set of choices.
 type Predictor struct {
 	Manager     string
 	Take, Yield []Choice

@@ -53,7 +53,7 @@ func Read(text []byte) (Document, error) {
 	case in.Kind == "":
 		return Document{}, errors.New("it is not the output of diff -o json")
 	case in.Kind != "DiffResult":
-		return Document{}, fmt.Errorf("it is not the output of diff -o json, but of kind %q", in.Kind)
+		return Document{}, fmt.Errorf("it is a %q, not the output of diff -o json", in.Kind)
 	case !IsDigest(in.Digest):
 		return Document{}, errors.New("it has no digest: the result of some objects was unknown")
 	}

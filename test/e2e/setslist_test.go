@@ -37,7 +37,7 @@ func TestSetsWithoutRights(t *testing.T) {
 	})
 	r := list("-n", ns).says(t, "secret/shop").says(t, "sets whose parent is a ConfigMap: configmaps is forbidden").
 		says(t, "members of secret/shop -n "+ns+": configmaps is forbidden").
-		says(t, "hint: the members of a set are found by listing its kinds, which needs list in namespace "+ns+": see docs/rbac.md")
+		says(t, "hint: the members of a set are found by listing its kinds, which needs the verb list in namespace "+ns+": see docs/rbac.md")
 	if strings.Contains(r.stderr.String(), "is gone for good") {
 		t.Errorf("the existing namespace is reported as gone: %s", r)
 	}

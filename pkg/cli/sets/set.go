@@ -224,7 +224,7 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 		}
 		there = err == nil
 	}
-	advice := "the members of a set are found by listing its kinds, which needs list in namespace " + namespace + ": see docs/rbac.md"
+	advice := "the members of a set are found by listing its kinds, which needs the verb list in namespace " + namespace + ": see docs/rbac.md"
 	if !there {
 		advice = fmt.Sprintf("if the namespace %s no longer exists, remove it from the annotation %s of %s; otherwise use an account that may list the members in it",
 			namespace, applyset.NamespacesAnnotation, s.Record.Parent)

@@ -221,7 +221,7 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether a request failed only because a webhook does not answer. Only the
+// OfWebhook reports whether a request failed only because a webhook did not answer. Only the
 // message reveals this, because the Status is that of any internal error.
 func OfWebhook(err error) bool {
 	s := StatusOf(err)

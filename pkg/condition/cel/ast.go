@@ -177,7 +177,8 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies as much of the path as exists. No path may lie below another one.
+// keep copies as much of the path as exists. If keep is called for several paths, none may be below
+// another.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

@@ -135,8 +135,8 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 // or nil if the apply is enough.
 //
 // Fields that the apply overwrites do not move (see [Adoption.Leave]), so that the next run still
-// finds their owners if this run is interrupted. Until the apply, special paths in our entry record
-// the former owners of the moved fields.
+// finds their owners if this run is interrupted. Until the apply, our entry contains special paths
+// that record the former owners of the moved fields.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil

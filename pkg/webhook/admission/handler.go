@@ -172,7 +172,7 @@ func readReview(r io.Reader, length int64) (*review, error) {
 		err = errDeep
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the review: %w", err)
+		return nil, fmt.Errorf("cannot read the review: %w", err)
 	}
 	return parseReview(body)
 }
@@ -180,13 +180,13 @@ func readReview(r io.Reader, length int64) (*review, error) {
 func parseReview(body []byte) (*review, error) {
 	var out review
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &out); err != nil {
-		return nil, fmt.Errorf("read the review: %w", err)
+		return nil, fmt.Errorf("cannot read the review: %w", err)
 	}
 	switch {
 	case out.Kind != "AdmissionReview" || !strings.HasPrefix(out.APIVersion, admissionv1.GroupName+"/"):
-		return nil, errors.New("read the review: it is not an AdmissionReview")
+		return nil, errors.New("cannot read the review: it is not an AdmissionReview")
 	case out.Request == nil || out.Request.UID == "":
-		return nil, errors.New("read the review: it has no request")
+		return nil, errors.New("cannot read the review: it has no request")
 	}
 	return &out, nil
 }

@@ -146,7 +146,7 @@ func newMetrics(behind func() float64) metrics {
 			"Transitions that are not in the log, because it was not read fast enough.")),
 		behind: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "k8sconnect", Name: "records_behind_seconds",
-			Help: "How long the oldest overdue takeover or release of this replica has been waiting.",
+			Help: "How long this replica's oldest overdue takeover or release has been waiting.",
 		}, behind),
 	}
 }
