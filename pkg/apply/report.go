@@ -127,8 +127,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare records the changes made by an apply in the event (out). A new resource version alone is
-// not a change, nor is shared ownership of an equal value (edge case 27). Releasing a field is a
+// compare describes in the event (out) what the apply changed. A new resource version alone is not
+// a change, nor is shared ownership of an equal value (edge case 27). Releasing a field is a
 // change.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)

@@ -162,7 +162,8 @@ func signs() []sign {
 	}
 }
 
-// A tracking id is NAME:GROUP/KIND:NAMESPACE/NAME, and NAME may be NAMESPACE_NAME.
+// A tracking id is APPLICATION:GROUP/KIND:NAMESPACE/NAME, where APPLICATION is NAME or
+// NAMESPACE_NAME.
 func application(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	return strings.Replace(name, "_", "/", 1)
@@ -175,8 +176,8 @@ const PruneAnnotation = "k8sconnect.io/prune"
 type keepMark struct {
 	key    string
 	values []string
-	// says reports whether text contains the value of the mark. It compares them in the same way as
-	// the tool, which may, for example, ignore case.
+	// says reports whether text contains the value, by the rules of the mark's tool. Some tools,
+	// for example, ignore case.
 	says   func(text, value string) bool
 	labels bool
 	// whole is set if the tool honors the mark only when it deletes the whole set.

@@ -107,8 +107,8 @@ func Protected() []schema.GroupKind {
 	}
 }
 
-// Decide decides which members of a set to prune. It never prunes an object that is in the input,
-// in any version, or that another owner claims.
+// Decide decides which members of a set to prune. It never chooses an object that is in the input,
+// at any version, or that another owner claims.
 func Decide(set Set, members []Member) Decision {
 	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input), of: set}
 	input := map[object.Key]bool{}

@@ -27,7 +27,7 @@ type lookahead struct {
 	plan   review.Plan
 	engine diff.Engine
 	reader object.LiveReader
-	// keeps reports whether the run may reuse the predictions.
+	// keeps means that the run may reuse the predictions.
 	keeps bool
 	run   *sets.Run
 	emit  func(event.Event)

@@ -45,8 +45,8 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// To get the plan, a caller sets found and digestOf. digestOf lists what the plan's digest
-	// covers in addition to the objects; if it is nil, no digest is printed. Without found,
+	// found receives the plan; nil if the caller does not need it. digestOf lists what the plan's
+	// digest covers in addition to the objects; if it is nil, no digest is printed. Without found,
 	// digestOf is not used.
 	found    *review.Plan
 	digestOf []string

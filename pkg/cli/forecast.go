@@ -47,7 +47,7 @@ type forecast struct {
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is how long the run had worked when it became too slow; nil before that.
+	// short is set while the run is too slow: it is the working time at which that began.
 	short *time.Duration
 	told  bool
 }

@@ -23,7 +23,7 @@ import (
 
 type giveScope struct {
 	targets target.Targets
-	// At most one of release and inventory is set. If one of them is, the files in targets are the
+	// At most one of release and inventory is set. If one is set, the files in targets are the
 	// manifests that the tool will apply next.
 	release   *inventory.Release
 	inventory *inventory.Of

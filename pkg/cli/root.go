@@ -1,6 +1,6 @@
-// Package cli contains the verbs, one file each. Flags are parsed into options, and the options
-// pass a client and a printer to an engine. Start with [Main]. Flags that several verbs share have
-// packages of their own.
+// Package cli contains the verbs. Some verbs, and flags shared by several verbs, have packages of
+// their own. Flags are parsed into options, and the options pass a client and a printer to an
+// engine. Start with [Main].
 package cli
 
 import (
@@ -58,8 +58,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments of cobra's completion command if kubectl asks for completions, which
-// it does under another program name.
+// called returns the arguments of the call. If kubectl asks for completions, it runs the plugin as
+// [completion.Program]; called then prepends cobra's completion command.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {

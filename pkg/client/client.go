@@ -29,7 +29,7 @@ type Options struct {
 	// ServerTimeout is how long the client retries when the server is unreachable or returns a
 	// transient error. If it is 0, the client tries once.
 	ServerTimeout time.Duration
-	// Outage replaces ServerTimeout if it is longer, except for errors of a webhook.
+	// Outage replaces ServerTimeout if it is longer, except for webhook errors.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int

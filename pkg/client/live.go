@@ -64,8 +64,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left maps the names of the objects that have not
-// been read yet to their indexes in refs.
+// namespace reads the objects of one namespace. The map (left) contains the names of the objects
+// that have not been read yet, with their indexes in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -231,8 +231,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each visits all selected objects, page by page. If the list expires between two pages, each may
-// have to start over, and then calls begin again. Without begin, objects may be visited twice.
+// each visits all selected objects, page by page. If the list expires between two pages, it may
+// have to start over, and q.begin is called again. If q.begin is nil, objects may be visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{

@@ -6,8 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Parse parses the value of --for or --fail-on. Without a known prefix, it is CEL. Each error has a
-// Hint.
+// Parse parses the value of --for or --fail-on. A value without a known prefix is CEL. Each error
+// has a Hint.
 func Parse(text string) (Spec, error) {
 	trimmed := strings.TrimSpace(text)
 	word, rest, valued := strings.Cut(trimmed, "=")

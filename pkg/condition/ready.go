@@ -55,8 +55,9 @@ func (r *ready) reads() cel.Reads {
 
 type conventions struct {
 	rule readiness.Rule
-	// began is when the first object was evaluated. An error counts as lasting only from then on,
-	// because an older error may have been fixed just before. If there is no wait, began is nil.
+	// began holds the time at which the first object was evaluated. An error counts as lasting only
+	// from then on, because an older error may have been fixed just before. If there is no wait,
+	// began is nil.
 	began *atomic.Pointer[time.Time]
 }
 

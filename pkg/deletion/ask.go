@@ -176,7 +176,7 @@ func isUnserved(err error) bool {
 type contents struct {
 	running    bool
 	left, most int
-	// due is the time of the next count, or zero before the first one. pause is the latest pause.
+	// due holds the time of the next count; zero before the first count. pause is the latest pause.
 	due   time.Time
 	pause time.Duration
 }

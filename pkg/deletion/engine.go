@@ -54,8 +54,8 @@ const (
 // Engine deletes objects. Server and Emit are required. Each Engine is for one Run.
 type Engine struct {
 	Server Server
-	// First replaces Server to list the objects before the first deletion, and after an outage that
-	// lasted too long. It may be nil.
+	// First, if not nil, is used instead of Server to list the objects before the first deletion,
+	// and after an outage that lasted too long.
 	First     watchset.Watcher
 	Explainer Explainer
 	Counter   Counter

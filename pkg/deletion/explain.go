@@ -104,9 +104,10 @@ type explanation struct {
 	lasting map[string]time.Time
 }
 
-// endsFor records the latest causes. over is a cause that has lasted long enough to end the wait.
-// If there is none, next is the earliest time at which a cause will have lasted long enough; zero
-// if no cause can end the wait. moved is when the object last made progress.
+// endsFor records the latest causes, and returns a cause that has lasted long enough to end the
+// wait (over). If there is none, it returns the earliest time at which a cause will have lasted
+// long enough (next); zero if no cause can end the wait. The parameter moved is the time of the
+// object's last progress.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}

@@ -116,8 +116,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports the targets without a result after an interrupt. It returns true if no target
-// blocks the later phases.
+// close reports a result for each target that an interrupt left without one. It returns true if no
+// target blocks the later phases.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -35,13 +35,13 @@ type target struct {
 	aggregated bool
 	// live is the object as last seen; nil unless it is terminating.
 	live *unstructured.Unstructured
-	// seen is the object as last seen, for Stays; nil once the deletion has been requested.
+	// seen holds the object as last seen, for Stays; nil once the deletion has been requested.
 	seen *unstructured.Unstructured
 	// started is set once the phase has been reported. From then on, results of the target are
 	// reported too.
 	started bool
 	lost    bool
-	// asked is when the server accepted the deletion; zero until then.
+	// asked holds the time at which the server accepted the deletion; zero until then.
 	asked  time.Time
 	done   bool
 	result event.Action
@@ -52,7 +52,8 @@ type target struct {
 }
 
 type passage struct {
-	// moved is when the object last made progress; marks are the states that it has been in.
+	// moved holds the time of the object's last progress; marks holds the states that it has been
+	// in.
 	moved time.Time
 	mark  mark
 	marks map[string]bool
@@ -132,7 +133,7 @@ type mark struct {
 	finalizers  []string
 	conditions  []string
 	phase       string
-	// held is the number of objects in a namespace according to its status; -1 if unknown.
+	// held counts the objects in a namespace, according to its status; -1 if unknown.
 	held int
 }
 

@@ -52,8 +52,8 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	return d
 }
 
-// Notices returns a notice for each deprecated served version. Each notice recommends the version
-// that Kubernetes prefers among those that are served and not deprecated.
+// Notices returns a notice for each served version that is deprecated. Each notice recommends the
+// version that Kubernetes prefers among those that are served and not deprecated.
 func (d Definition) Notices() map[string]Notice {
 	var use schema.GroupVersionKind
 	for _, v := range d.Versions {

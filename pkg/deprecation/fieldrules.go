@@ -164,8 +164,8 @@ type rule struct {
 	// labels means that the field may refer to deprecated node labels, which have their own
 	// releases and replacements.
 	labels bool
-	// unless contains paths of the replacement. If one of these paths is set, the deprecated field
-	// is not reported, since the API server may have set it.
+	// The paths in unless belong to the replacement. If one of them is set, the deprecated field is
+	// not reported, since the API server may have set it.
 	unless      []string
 	since, gone Release
 	use         string

@@ -52,9 +52,8 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return found
 }
 
-// warnsOnUpdate reports whether the API server warns about new fields in an update. It does not do
-// so for Pods and Ingresses, nor for ReplicationControllers, because it examines their old
-// template.
+// warnsOnUpdate reports whether the API server warns about new fields in an update. The server does
+// not do so for Pods and Ingresses, nor for ReplicationControllers, whose old template it examines.
 func warnsOnUpdate(kind schema.GroupKind) bool {
 	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"
 }

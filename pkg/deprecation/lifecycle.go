@@ -208,9 +208,9 @@ func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 // Steps returns the path as keys and positions, from the root of the object.
 func (n FieldNotice) Steps() []any { return n.steps }
 
-// Stored returns the CRD's deprecated or unserved versions at which objects may be stored. now is
-// the current storage version. The API server does not let a CRD omit a version that is listed in
-// its status.storedVersions.
+// Stored returns the CRD's current storage version (now) and the deprecated or unserved versions at
+// which objects may still be stored (old). The API server does not let a CRD omit a version that is
+// listed in its status.storedVersions.
 func (d Definition) Stored() (old []string, now string) {
 	for _, v := range d.Versions {
 		switch {

@@ -124,8 +124,8 @@ func (n Notice) advice() string {
 
 // FieldNotice says that a deprecated field is set in an object.
 type FieldNotice struct {
-	// Path is in the notation of field ownership. List items without a name are numbered. The path
-	// contains no values.
+	// Path has the format of field-ownership paths. List items without a name are numbered. The
+	// path contains no values.
 	Path string
 	// Value is the deprecated value, if the field itself is not deprecated. It is a Kubernetes
 	// term, such as the name of a label, and never a user's value.

@@ -26,7 +26,7 @@ type Search struct {
 	// Proven is set if enough is known about the controller to be sure of its absence.
 	Proven bool
 	// Suspects lists the workloads that may be the controller if nothing identifies it. Alive
-	// describes a write by a manager that set the finalizer, after the deletion was requested.
+	// describes a write that followed the deletion request, by a manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -285,8 +285,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive describes a write by a manager that set the finalizer, after the deletion was requested. It
-// returns "" if there is no such write.
+// alive describes a write that followed the deletion request, by a manager that set the finalizer.
+// It returns "" if there is no such write.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 type Answer struct {
 	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured
-	// More is the number of objects that a Collector left out.
+	// More counts the objects that a Collector left out.
 	More  int
 	Kinds []object.Kind
 	Yes   bool
@@ -64,8 +64,8 @@ type Collector interface {
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a constructor of Collectors that keep the objects selected by meant, reduced by
-// [Slim].
+// Matching returns a constructor for Collectors. They keep the objects that pass the filter
+// (meant), reduced by [Slim].
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }

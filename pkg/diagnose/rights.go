@@ -30,8 +30,9 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts returns the service accounts that have rights. gives returns the right that a rule
-// grants. If counts returns false for a namespace, the RoleBindings in that namespace are ignored.
+// readAccounts returns the service accounts that have rights. The callback (gives) returns the
+// right that a rule grants. The RoleBindings in a namespace are ignored if the other callback
+// (counts) returns false for it.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")

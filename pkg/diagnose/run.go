@@ -44,7 +44,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once calls read only once per run for each name.
+// Once calls the callback (read) only once per run for each name.
 func Once[T any](r *Run, name string, read func() T) T {
 	if made, ok := r.made[name].(T); ok {
 		return made
@@ -221,8 +221,8 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops the answers for which old returns true, and all errors except refusals. It keeps the
-// objects of [NewFacts].
+// Forget drops the answers for which the callback (old) returns true, and all errors except
+// refusals. It keeps the objects passed to [NewFacts].
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -356,7 +356,7 @@ func (f *Facts) allTroubled(questions []Question) bool {
 type Lasting struct {
 	// Ends is set if the cause stays until someone changes something.
 	Ends bool
-	// After is how long the cause must last before it ends a wait. If Ends is not set, the cause
+	// After sets how long the cause must last before it ends a wait. If Ends is not set, the cause
 	// ends a wait only if the user named it.
 	After time.Duration
 }

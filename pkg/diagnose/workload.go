@@ -27,7 +27,7 @@ type Workload struct {
 	Account     string
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
-	// Wanted is the number of Pods that should run, and Ready is the number of ready Pods.
+	// Wanted counts the Pods that should run, and Ready counts the Pods that are ready.
 	Wanted, Ready int32
 }
 

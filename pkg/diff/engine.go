@@ -53,8 +53,8 @@ type Engine struct {
 	Predictor predict.Predictor
 	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen is called with each compared object. before is nil for a new object; after is the
-	// predicted object. Calls may be concurrent. Seen may be nil.
+	// Seen is called for each compared object with its live state (before), which is nil for a new
+	// object, and its predicted state (after). Calls may be concurrent. Seen may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Judged is called with each prediction, possibly concurrently. It may be nil.
 	Judged func(p *predict.Prediction)

@@ -233,8 +233,8 @@ type Decision struct {
 	Path fieldpath.Path
 	// Outcome is yielded, taken, left or overruled.
 	Outcome string
-	// By is a flag, the annotation, or a place in a file, and Choice is the text found there. Both
-	// are empty for the built-in table.
+	// By names a flag, the annotation, or a place in a file, and Choice contains the text found
+	// there. Both are empty for the built-in table.
 	By, Choice string
 }
 
@@ -261,7 +261,7 @@ type Retrying struct {
 	// Ref is zero if the whole server is unavailable.
 	Ref object.Ref
 	Err error
-	// In is the pause before the next attempt; Left is the remaining time for retries.
+	// In holds the pause before the next attempt; Left holds the remaining time for retries.
 	In, Left time.Duration
 	Of       time.Duration
 }

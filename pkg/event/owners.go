@@ -51,7 +51,7 @@ type Coverage struct {
 	// zero means never.
 	Until time.Time `json:"until,omitzero"`
 	Gaps  []Gap     `json:"gaps,omitempty"`
-	// Behind is nil if the webhook had recorded all changes at Until.
+	// Behind is nil if, at Until, the webhook had recorded all changes.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
 	// Stale means that the webhook is probably down, because Until is too long ago.

@@ -35,8 +35,8 @@ type NoSets struct {
 type SetRun struct {
 	ID  string `json:"id,omitempty"`
 	Who string `json:"who,omitempty"`
-	// Result is applied, failed, rolledBack, running, or unfinished, which means that the run was
-	// killed.
+	// Result is "applied", "failed", "rolledBack", "refused", "running", or "unfinished", which
+	// means that the run was killed.
 	Result string `json:"result"`
 	// Started and Ended are times by the clock of the run's machine; zero if unknown.
 	Started time.Time `json:"started,omitzero"`

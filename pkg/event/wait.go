@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Met is the first of the results of a wait. A wait also uses Failed, Unknown, and Gone, which is
-// for selected objects that were deleted before they met their conditions.
+// Met, TimedOut, Unmet and Unselected are results of a wait. A wait also uses Failed, Unknown, and
+// Gone, which is for selected objects that were deleted before they met their conditions.
 const (
 	Met Action = "met"
 	// TimedOut means that the object did not meet its conditions before the timeout.

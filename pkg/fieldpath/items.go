@@ -67,7 +67,7 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 type Match int
 
 const (
-	// NoMatch means that the item is a different one.
+	// NoMatch means that the element does not name the item.
 	NoMatch Match = iota
 	// Bare means that the item sets no key fields. The server may default the whole key (edge case
 	// 88).

@@ -336,9 +336,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns the number of elements of c that p omits. It returns -1 if p differs from c in more
-// than omitted elements, or if c is below p. It ignores the keys of list items and the case of
-// names.
+// skips returns the number of elements of c that p omits. It returns -1 if p and c differ in any
+// other way, or if c is below p. It ignores the keys of list items and the case of names.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -43,8 +43,8 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 }
 
 // handed returns the paths that changed owners and changed back. A path that had no owner at some
-// point counts only if it was set or removed a second time, because a client may set a mark and
-// remove it once.
+// point counts only if it was set or removed a second time, because setting a path once and
+// removing it once is not a fight.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path

@@ -23,7 +23,8 @@ import (
 const (
 	// keptWrites (for each object) and keptPaths (for each write) are enough to recognize a loop.
 	keptWrites, keptPaths = 64, 50
-	// Times are in whole seconds, so two writes with the same time may be up to justNow apart.
+	// Times are in whole seconds, so two writes with the same time may be observed up to justNow
+	// apart.
 	justNow = 2 * time.Second
 )
 

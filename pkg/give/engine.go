@@ -177,8 +177,8 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 }
 
 // first returns the managed fields that the receiver's next apply will create in an object that has
-// none. In that apply, the API server attributes all existing fields to before-first-apply, so it
-// refuses different values without force.
+// none. In that apply, the API server attributes all existing fields to before-first-apply, so
+// different values conflict unless the apply is forced.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,

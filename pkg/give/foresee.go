@@ -155,8 +155,8 @@ type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	given  bool
-	// silent suppresses the warnings about managers that own nothing, for example because an object
-	// could not be read.
+	// silent suppresses the warnings about managers that own nothing. It is set, for example, if an
+	// object could not be read.
 	silent bool
 }
 

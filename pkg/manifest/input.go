@@ -236,8 +236,8 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// name describes the input at the beginning of an error message, and what describes it in the
-	// middle of a sentence.
+	// These texts describe the input at the beginning of an error message (name) and in the middle
+	// of a sentence (what).
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)

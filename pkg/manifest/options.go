@@ -38,7 +38,7 @@ type Options struct {
 	Unnamed bool
 	Hooks   Hooks
 	In      io.Reader
-	// Secrets learns the values of Secrets, so that messages do not quote them. Secrets may be nil.
+	// Secrets collects the values of Secrets and masks them in messages. It may be nil.
 	Secrets Secrets
 	// Client fetches URLs; nil means a client with a timeout of one minute.
 	Client *http.Client
@@ -75,7 +75,7 @@ type Warning struct {
 
 // Secrets keeps the values of Secrets out of messages.
 type Secrets interface {
-	// Learn learns the names of an object, and its values if it is a Secret.
+	// Learn records the names of an object, and its values if it is a Secret.
 	Learn(object map[string]any)
 	// File records a file name, which is never masked.
 	File(path string)

@@ -147,7 +147,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit keeps reading from running far ahead of decoding, which saves memory.
+	// The limit stops the reader from running far ahead of the decoders, which saves memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {

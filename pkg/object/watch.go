@@ -33,7 +33,7 @@ type Gone struct {
 }
 
 // Synced says that every selected object has been reported. The watch sends a Synced after each
-// list and, after an Unreadable, once the watch continues.
+// list, and when it continues after an Unreadable.
 type Synced struct{}
 
 // Unreadable says that the watch was interrupted. Objects may be outdated until the next Present or

@@ -24,7 +24,7 @@ type State struct {
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
-	// Sharing adds up the fields whose owners change but whose values do not. Sharers counts the
+	// Sharing counts the fields whose owners change but whose values do not. Sharers counts the
 	// objects with such fields.
 	Sharing managedfields.Sharing
 	Sharers int
@@ -42,8 +42,8 @@ type State struct {
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited means that only good results count as progress, because any other result is a
-	// timeout.
+	// Awaited means that only good results count as progress. Other results, such as timeouts, do
+	// not.
 	Awaited bool
 }
 

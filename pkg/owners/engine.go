@@ -1,5 +1,6 @@
-// Package owners finds the owners of an object's fields, both now and in the webhook's
-// OwnershipRecord. It also counts the owners of many objects. Start with [Engine.Run] or [Counter].
+// Package owners finds the current owners of an object's fields, and the earlier ones in the
+// webhook's OwnershipRecord. It also counts the owners of many objects. Start with [Engine.Run] or
+// [Counter].
 package owners
 
 import (

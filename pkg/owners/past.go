@@ -34,7 +34,7 @@ func (e *NoWebhookError) Hint() string {
 	return "install it to record takeovers from then on: " + build.Page("webhook.md#install")
 }
 
-// past caches what several histories need, so that it is read only once.
+// past caches the notes, which several histories need.
 type past struct {
 	reader Reader
 	now    func() time.Time

@@ -136,8 +136,8 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 // object that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// Hand marks the transitions of a write as [Given]. The write must come from the verb give. A path
-// does not count as given if its value changed, or if the client that sent the write owns it
+// Hand marks the transitions of a write as [Given]. The write must come from the "give" verb. A
+// path does not count as given if its value changed, or if the client that sent the write owns it
 // afterwards.
 func Hand(transitions []Transition) {
 	for i := range transitions {

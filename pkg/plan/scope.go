@@ -63,8 +63,8 @@ type crd struct {
 	served     map[string]bool // versions
 }
 
-// crdsOf returns the CRDs in the manifests by the kind that they declare. It skips incomplete CRDs,
-// which the API server will refuse.
+// crdsOf returns the manifests' CRDs, keyed by the kinds that they declare. It skips incomplete
+// CRDs, which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {

@@ -24,9 +24,9 @@ type heldUpError struct {
 
 func (e *heldUpError) Error() string { return "not valid until the adoption" }
 
-// moved predicts an apply that becomes valid only once we own the adopted fields. why.alone is the
-// manifest as the server would create it. Its fields replace ours in the live object, and a dry-run
-// update validates the result. moved returns false if the object has changed.
+// moved predicts the result of an apply that becomes valid only once we own the adopted fields.
+// why.alone is the manifest as the server would create it. Its fields replace ours in the live
+// object, and a dry-run update validates the result. moved returns false if the object has changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {

@@ -113,9 +113,9 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	return out, nil
 }
 
-// empties reports whether a map or list that is empty in the manifest would become empty in the
-// live object if all owned fields that the manifest lacks were removed. The server would then turn
-// this map or list into null, and refuse the custom resource.
+// empties reports whether removing all owned fields that the manifest lacks would empty a live map
+// or list that is empty in the manifest. The server would then turn this map or list into null, and
+// refuse the custom resource.
 func empties(stated, live any, owned *fieldpath.Set) bool {
 	if owned == nil || owned.Empty() || !fieldpath.IsContainer(live) || fieldpath.IsEmpty(live) {
 		return false

@@ -159,9 +159,8 @@ const (
 // no field of any object. A choice has no effect if it names no object of the run, if none of the
 // objects that it names has its path, or if its manager owns none of their fields.
 //
-// A choice that names one of the objects in beside is not idle, because only the names of these
-// objects are known. matched reports whether a choice from the given place matched or decided
-// anything.
+// A choice is not idle if it names one of the objects of which only the names are known (beside).
+// matched reports whether a choice from the given place matched or decided anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {

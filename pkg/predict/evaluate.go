@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item from its live object. It may call Schema, but sends no
-// other requests. live is nil if the object does not exist.
+// Evaluate uses the live object to predict the result of applying the item. It may call Schema, but
+// sends no other requests. live is nil if the object does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -126,9 +126,9 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	return out
 }
 
-// Ask predicts the apply by sending a forced dry run, and sets Answer, Conflicts and Taken. If the
-// server refuses the apply, Ask returns the server's error unchanged. If other clients keep
-// changing the object, Ask returns a *[retry.LostError].
+// Ask predicts the result of the apply by sending a forced dry run, and sets Answer, Conflicts and
+// Taken. If the server refuses the apply, Ask returns the server's error unchanged. If other
+// clients keep changing the object, Ask returns a *[retry.LostError].
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)

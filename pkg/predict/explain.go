@@ -61,8 +61,8 @@ func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Predi
 }
 
 // leftBehind explains a list that is invalid because of an item that the manifest lacks. The item
-// stays because other managers own fields of it (k/k#131147, structured-merge-diff#335; edge cases
-// 25 and 26).
+// stays because other managers own some of its fields (k/k#131147, structured-merge-diff#335; edge
+// cases 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
 	list, names := p.leftBehindBy(in, causes)
 	if len(names) == 0 {
@@ -166,8 +166,8 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply requires patch, and also create if the object does not exist. It requires get to
-	// re-read the object after another client has written to it.
+	// An apply requires the verb patch, and also the verb create if the object does not exist. It
+	// requires the verb get to re-read the object after another client has written to it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -193,7 +193,7 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields fields that other managers own and the manifest lacks, together with their
+// leftNear iterates over fields that other managers own and the manifest lacks, together with their
 // managers.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {

@@ -51,7 +51,7 @@ type Predictor struct {
 	Schema func(kind object.Kind) openapi.Type
 }
 
-// Prediction is the predicted apply of one manifest.
+// Prediction is the predicted result of applying one manifest.
 type Prediction struct {
 	Item plan.Item
 	// Live is nil if the object does not exist.

@@ -40,7 +40,7 @@ type group struct {
 	kind object.Kind
 	done chan struct{} // closed once all objects have been read
 
-	// read and at are set before done is closed
+	// both are set before done is closed
 	read map[object.Ref]reading
 	at   time.Time
 }

@@ -90,8 +90,8 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement reports a fault. It is no fault that the object is merely
-// not ready yet: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
+// Complains reports whether the statement reports a fault. An object that is merely not ready yet
+// has no fault: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false

@@ -69,9 +69,9 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that counts as a failure only after a grace period, which
-// begins at since. During that period, the result is the given verdict. After it, the verdict is
-// marked as failed. If since is zero, the period is over.
+// lasting returns the verdict on a fault that counts as a failure only after a grace period. During
+// that period, which begins at the given time (since), the result is the given verdict (soon).
+// After it, the verdict is marked as failed. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon

@@ -15,8 +15,8 @@ const (
 	// A mild word is good if its value is true, but the value is often false in normal operation:
 	// Active is false for an object that is scaled to zero.
 	mild
-	// A runs word is good for an object that serves, but means that an object that should end has
-	// not finished: Running.
+	// A word of class runs, such as Running, is good for an object that should keep running, but
+	// means that an object that should end has not finished.
 	runs
 	// A step word says that one step is done: Created, Scheduled.
 	step

@@ -34,7 +34,7 @@ func evaluateDeployment(s *subject) Verdict {
 		v.Recheck = recheck
 		return v
 	}
-	// If the deadline is unset or the highest possible number, the controller does not update
+	// If the deadline is unset or has the largest possible value, the controller does not update
 	// Progressing.
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {

@@ -208,7 +208,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether the text may have been truncated just before rest.
+// breaksOff reports whether a text may have been truncated just before its remainder (rest).
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true

@@ -29,7 +29,7 @@ func spellings(value string) []string {
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
 	hexadecimal := hex.EncodeToString([]byte(value))
 	forms = append(forms, hexadecimal)
-	if !utf8.ValidString(value) { // Most programs print it as Go does.
+	if !utf8.ValidString(value) { // Most programs print invalid UTF-8 as Go does.
 		return text.Distinct(append(forms, value, inGo(value)))
 	}
 	if len(value) > piece {

@@ -56,7 +56,7 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 			given[i] = true
 			if e.APIVersion == back.APIVersion {
 				e.Fields = e.Fields.Union(back.Fields)
-			} else if paths := pathsOf(back.Fields.Difference(e.Fields)); len(paths) > 0 { // Paths of two versions cannot be combined.
+			} else if paths := pathsOf(back.Fields.Difference(e.Fields)); len(paths) > 0 { // Paths in different API versions cannot be combined.
 				unreturned = append(unreturned, event.Unreturned{Manager: e.Manager, Paths: paths})
 			}
 		}
@@ -92,8 +92,8 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// holds returns the reason to keep a created object, or "" if there is none: the object contains,
-// or may contain, objects that belong to others and would be deleted with it.
+// holds returns the reason to keep a created object: it contains, or may contain, objects that
+// belong to others and would be deleted with it. If there is no reason, holds returns "".
 func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
 	if e.Contents == nil {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Digest identifies the plan and its context, such as the name of a set. The parameter like is a
-// digest whose salt is reused.
+// Digest identifies the plan and its context, such as the name of a set. It reuses the salt of an
+// earlier digest (like), if like has one.
 //
 // The digest consists of 96 bits of a SHA-256 hash, so that an author of manifests cannot find two
 // plans with the same digest by varying a label. If the plan contains values of Secrets, a dot and

@@ -15,7 +15,8 @@ import (
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed means that the object left its set and is deleted; no other field is set.
+	// Departed means that the object left its set and will be deleted. Only Ref and Action are also
+	// set.
 	Departed bool `json:"departed,omitempty"`
 	// Unchecked means that the server could not be asked, so After is the manifest.
 	Unchecked bool                   `json:"unchecked,omitempty"`

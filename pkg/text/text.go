@@ -70,8 +70,7 @@ func Distinct[T comparable](items []T) []T {
 }
 
 // Printable escapes unprintable characters as in a Go string, including invalid UTF-8 and marks
-// that change the direction of text. It leaves the characters listed in the parameter keep
-// unescaped.
+// that change the direction of text. It does not escape the listed characters (keep).
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -124,7 +123,7 @@ const (
 	excerptTail = 160
 )
 
-// Excerpt is OneLine without the middle of a long text.
+// Excerpt is like OneLine, but removes the middle of a long text.
 func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }

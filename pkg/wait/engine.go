@@ -60,21 +60,21 @@ type Engine struct {
 	// Timeout limits the whole wait, unless Limits apply. If it is 0, the objects are evaluated
 	// once. A negative value means no limit.
 	Timeout time.Duration
-	// Limits sets limits for individual kinds and conditions; it may be nil. Most bounds the whole
-	// wait, even if Limits extends it; 0 means no such bound.
+	// Limits sets limits for individual kinds and conditions; it may be nil. If Most is not 0, it
+	// bounds the whole wait, even if Limits extends the wait.
 	Limits TimeLimits
 	Most   time.Duration
 	// Existence is how long a required object, or its kind, may be missing. If it is nil, Timeout
 	// applies to missing objects, and a selector that matches nothing is an error.
 	Existence *time.Duration
-	// Objects means that the result of an object that has met its conditions includes the object.
+	// Objects adds the object itself to the result of each object that has met its conditions.
 	Objects bool
 	// Explain explains why objects make no progress; may be nil.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
 	// Complains reports whether an object's status indicates a fault. Such an object is explained
 	// early. Complains may be nil.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long an object must make no progress before it is explained. If it is 0,
+	// StuckAfter is how long an object must have been stuck before it is explained. If it is 0,
 	// objects are explained only at the end.
 	StuckAfter time.Duration
 	// EndsFor returns how long a cause must last before it fails the wait; 0 for never. It may be

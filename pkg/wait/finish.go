@@ -182,7 +182,7 @@ func (e *NothingError) Hint() string {
 	return "--existence-timeout=1m waits for the first one to appear, and --for=create waits for nothing else"
 }
 
-// Selected describes which objects of a type a selection selects.
+// Selected describes a selection of objects of one type.
 func Selected(typ string, sel object.Selection) string {
 	text := typ
 	if sel.Labels != "" {

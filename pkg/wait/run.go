@@ -86,7 +86,7 @@ func (r *run) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if len(r.expired) > 0 && !r.finished() { // Otherwise finish reports them.
+		if len(r.expired) > 0 && !r.finished() { // Otherwise, r.finish reports them.
 			r.tellExpired(ctx, watches)
 		}
 	}
@@ -107,7 +107,7 @@ func (r *run) finished() bool {
 		return !open
 	case r.met > 0 || r.named > 0:
 		return true
-	default: // The selectors match nothing, or nothing that they matched is left.
+	default: // The selectors match nothing, or everything that they matched is gone.
 		return !slices.ContainsFunc(r.views, (*view).selecting) || r.left == 0 && !r.awaitsFirst()
 	}
 }

@@ -194,7 +194,7 @@ type item struct {
 	// lateTold is set once that has been reported.
 	expired, lateTold bool
 	late              *event.Waited
-	timer             *time.Timer // of the next evaluation
+	timer             *time.Timer // for the next evaluation
 }
 
 func (it *item) away() bool {

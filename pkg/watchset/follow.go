@@ -126,8 +126,9 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. Once patience has passed since the first error without a successful read,
-// giveUp is called; if patience is 0, never. The caller must hold lock, which guards b.
+// add records an error. It arranges for giveUp to be called once patience has passed since the
+// first error without a successful read, unless patience is 0. The caller must hold lock, which
+// guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

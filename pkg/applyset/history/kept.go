@@ -82,7 +82,7 @@ func (k Kept) Keeps(run Run) bool {
 }
 
 // Follow returns the run with a Place after all other runs. again is set if the run adds nothing:
-// the last run was successful, is stored and had the same input.
+// the last run succeeded with the same input, and its manifests are stored.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -258,7 +258,7 @@ type FaultError struct {
 	note bool
 	// blind is set if the run's place among the other runs is unknown.
 	blind bool
-	// of is the run without its objects. Its Started is zero if the start time cannot be read.
+	// The run, without its objects. Started is zero if the start time cannot be read.
 	of Run
 }
 

@@ -100,7 +100,7 @@ func managersOf(ctx context.Context, client *client.Client, o named, namespace s
 	return err
 }
 
-// A named identifies one object or, if name is empty, all objects of its type.
+// named represents one object or, if name is empty, all objects of its type.
 type named struct{ typ, name string }
 
 // namedObjects ignores paths.

@@ -62,7 +62,7 @@ func (r *Rules) hear(d predict.Decision) {
 
 // Watch emits the decisions if the user asked to have them explained, and warns about rules that
 // matched nothing. beside returns the objects that -l excluded. end is the result of the run; Watch
-// returns it. If end is an error other than conflicts or differences, Watch does not warn.
+// returns it. Watch does not warn if end is an error for which [verb.IsResult] returns false.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end

@@ -40,10 +40,10 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 // withheld replaces text from the server about a Secret that cannot be read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns a function that masks the text of a response. After a failed read with the status
-// 401, 403, 404, 410 or 429, the text quotes none of the Secret's values. After a read with any
-// other status, and after a write to a Secret that cannot be read, it may quote them, so the
-// function withholds it.
+// censor returns a function that masks the text of a response. The text of a failed read with the
+// status 401, 403, 404, 410 or 429 quotes none of the Secret's values. The text of a read with any
+// other status, or of a write to a Secret that cannot be read, may quote them, so the function
+// withholds it.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)

@@ -91,8 +91,8 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly starts to open the connection. It returns false if opening needs more than TCP and TLS.
-// Connect reports errors in the configuration.
+// OpenEarly starts to open the connection. It returns false if opening needs more than TCP and TLS,
+// or if the configuration has an error, which Connect will report.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)

@@ -151,8 +151,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is skipped without --status, because its objects are written all the
-// time.
+// apart reports whether a kind's objects are written all the time. Such a kind is skipped without
+// --status.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

@@ -30,7 +30,7 @@ import (
 const (
 	// patience bounds the time to start the watches, and the time for the reads at the end.
 	patience = 15 * time.Second
-	// late is how long to wait for the last events.
+	// late is the time to wait for the last events.
 	late = time.Second
 	// readWhole limits how many objects are read in full.
 	readWhole = 10

@@ -42,9 +42,8 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// The list first is printed by --help and --help-all, and the list rest only by --help-all. An
-// entry "VERB NAME" adds the flag NAME for that verb only; for other verbs, NAME is listed
-// elsewhere.
+// --help prints the flags in first; --help-all also prints those in rest. An entry "VERB NAME" adds
+// the flag NAME for that verb only; for other verbs, NAME is listed elsewhere.
 type group struct {
 	title       string
 	first, rest []string

@@ -255,8 +255,8 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item at the version of kind. If kind has no Resource, no version is served, and
-// the item is returned unchanged.
+// in returns the item at the version of the given kind. If that kind has no Resource, no version is
+// served, and the item is returned unchanged.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// prefetched is a read that used the cached kinds. Its results are used only if the server confirms
+// prefetched is a read based on the cached kinds. Its results are used only if the server confirms
 // those kinds.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
@@ -76,8 +76,7 @@ func definesMissing(p *plan.Plan) bool {
 	return true
 }
 
-// confirm returns the read if the server serves the same kinds. Otherwise, it closes the read and
-// returns nil.
+// confirm returns f if the server serves the same kinds. Otherwise, it closes f and returns nil.
 func (f *prefetched) confirm(served map[schema.GroupVersionKind]object.Kind) *prefetched {
 	if f == nil || reflect.DeepEqual(f.kinds, served) {
 		return f

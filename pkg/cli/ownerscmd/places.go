@@ -111,8 +111,8 @@ func itemsOf(p *plan.Plan) []target.Target {
 const worthList = 6
 
 // named returns the places to read for the targets. At least [worthList] named objects of a kind
-// and namespace share one place; fewer get one place each. The callback why explains kinds that are
-// not served.
+// and namespace share one place; fewer get one place each. The callback (why) explains kinds that
+// are not served.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -153,7 +153,7 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 	return out
 }
 
-// sideBySide is how many lists are read concurrently; one page of each is held in memory.
+// sideBySide is the maximum number of lists read concurrently. One page of each is held in memory.
 const sideBySide = 6
 
 // count counts the owners in the places. The result includes the kinds that cannot be read.
@@ -227,8 +227,9 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read calls visit for each wanted object of the place. It calls begin first, and again if the list
-// starts over. Its error joins one *missingError for each missing object.
+// read calls visit for each wanted object of the place. The callback (begin) is called first, and
+// again if the list starts over or the kind was deleted meanwhile. The error joins one
+// *missingError for each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool
 	anew := func() {

@@ -29,7 +29,7 @@ type Keeper struct {
 	Server Server
 	Parent object.Ref
 	Who    string
-	// Keep is how many runs to keep; zero keeps none.
+	// Keep is the number of runs to keep; zero keeps none.
 	Keep int
 	Emit func(event.Event)
 	// History is nil for a Keeper that only reads.

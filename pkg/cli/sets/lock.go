@@ -30,8 +30,8 @@ const (
 	// attempt is the timeout of each of the election's requests while the lock is held. Without it,
 	// a hanging request could use up the validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder keeps trying to renew its Lease. Once the remaining validity is
-	// less than margin, its writes wait for a renewal.
+	// outage limits how long a holder keeps trying to renew its Lease. The holder's writes wait for
+	// a renewal once the remaining validity is less than margin.
 	outage = time.Minute
 	// goodbye limits the time for releasing the lock.
 	goodbye = 3 * time.Second
@@ -59,8 +59,8 @@ type Lock struct {
 	version  string
 	since    time.Time
 	reported string
-	// granted is when the last successful renewal was sent; zero if the lock is not held. Other
-	// runs count the validity from a later point in time.
+	// granted is the time at which the last successful renewal was sent; zero if the lock is not
+	// held. Other runs count the validity from a later point in time.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.

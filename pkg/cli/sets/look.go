@@ -16,9 +16,9 @@ import (
 // unfinished is the result of a run that was killed.
 const unfinished = "unfinished"
 
-// LockState returns the holder of the lock, and its last run; nil if the lock was never held. now
-// is the server's time. A holder counts as dead if it has not renewed the Lease for twice the
-// Lease's duration, to allow for clock errors.
+// LockState returns the lock, nil if it is free, and the last run that held it, nil if that run is
+// unknown. now is the server's time. A run that holds the lock counts as unfinished if it has not
+// renewed the Lease for twice the Lease's duration, to allow for clock errors.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -65,7 +65,7 @@ func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (h
 // LostError means that a run has lost its lock and sends no more writes.
 type LostError struct {
 	set, why string
-	// by is the run that holds the lock now, if any.
+	// The run that holds the lock now, if any.
 	by  string
 	err error
 }

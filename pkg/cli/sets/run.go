@@ -316,7 +316,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	}
 	err = r.set.Write(ctx, left, false)
 	// After a conflict, the promise stays as it is, because another run has extended it. A promise
-	// that is too large costs one LIST.
+	// that is too large only costs extra LIST requests.
 	if err != nil && !apierrors.IsConflict(err) {
 		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune will correct that", err)})
 	}

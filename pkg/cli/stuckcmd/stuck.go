@@ -189,8 +189,8 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// If the user gave no namespace, widen makes the search cover all namespaces, provided that the
-// user is allowed to list Pods in all of them. Otherwise, it returns the only namespace to search.
+// If the user gave no namespace, widen makes the search cover all namespaces. If the user is not
+// allowed to list Pods in all of them, widen returns the only namespace to search.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {

@@ -129,8 +129,8 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// MissingNamespace returns a message that a namespace does not exist, with a similar name if there
-// is one. The message is empty if the namespace exists or cannot be read.
+// MissingNamespace returns a message saying that a namespace does not exist, with a similar name if
+// there is one. The message is empty if the namespace exists or cannot be read.
 func MissingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
@@ -151,7 +151,7 @@ func MissingNamespace(ctx context.Context, client *client.Client, name string) s
 	return said
 }
 
-// Explained adds the reason why the object may be missing to a not-found error.
+// Explained adds to a not-found error the reason why the object may be missing.
 func Explained(ctx context.Context, client *client.Client, ref object.Ref, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err

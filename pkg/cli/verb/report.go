@@ -56,7 +56,7 @@ func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
-// Status prints the error that ended a run and returns the exit status. The callback (say) masks
+// Status prints the error that ended a run, and returns the exit status. The callback (say) masks
 // messages.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
@@ -83,8 +83,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the ID of a failed run, for a search of the server's audit log, unless the ID was
-// printed already or the run was refused.
+// TellRun prints the ID of a failed run, with which the run can be found in the server's audit log,
+// unless the ID was printed already or the run was refused.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {

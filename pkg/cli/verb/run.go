@@ -147,8 +147,8 @@ func Ask(ctx context.Context, streams genericiooptions.IOStreams, question strin
 	return said == "yes" || said == "y", err
 }
 
-// Line prompts for a line, and returns it trimmed and in lower case. more is false at the end of
-// the input. It returns an error if ctx ends first.
+// Line prompts for a line, and returns it trimmed and in lower case. The result more is false at
+// the end of the input. Line returns an error if ctx ends first.
 func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string) (line string, more bool, err error) {
 	fmt.Fprint(streams.ErrOut, prompt)
 	type read struct {

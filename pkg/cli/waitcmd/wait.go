@@ -248,9 +248,9 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 	return all, errors.Join(faults...)
 }
 
-// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45). If
-// a served type has a similar name, the type is probably a typo, unless --existence-timeout is
-// given.
+// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45).
+// Unless --existence-timeout is given, a type whose name is similar to that of a served type counts
+// as a typo.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {

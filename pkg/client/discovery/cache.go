@@ -33,9 +33,10 @@ type Cache struct {
 	disk store
 
 	mu sync.Mutex
-	// told is the server's answer in this run; nil if there is none or if it is too old.
+	// told holds the server's answer in this run; nil if there is none or if it is too old.
 	told *served
-	// read is the cache on disk; nil if it was not read or must not be used.
+	// read holds the content of the cache on disk; nil if the cache was not read or must not be
+	// used.
 	read       *served
 	distrusted bool
 	seen       map[schema.GroupVersion]*metav1.APIResourceList
@@ -45,8 +46,8 @@ type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	failed map[schema.GroupVersion]error
-	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). The
-	// server then does not serve any group version that is in neither of them.
+	// whole means that the fields lists and failed are complete, as with aggregated discovery
+	// (KEP-3352). The server then does not serve any group version that is in neither of them.
 	whole bool
 }
 
@@ -192,8 +193,8 @@ func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.AP
 	return groups, lists, nil
 }
 
-// quietly keeps client-go from logging an error that it also returns, unless the user asked for
-// logs.
+// quietly returns a context with which client-go does not log an error that it also returns, unless
+// the user asked for logs.
 func quietly(ctx context.Context) context.Context {
 	if klog.V(1).Enabled() {
 		return ctx

@@ -20,8 +20,8 @@ import (
 // list that lacks the kind is read again.
 const renewAfter = time.Second
 
-// search calls find with everything that the server serves. If find does not find the type in an
-// old cache, search calls it again with what the server serves now.
+// search calls find with everything that the server serves. If an old cache lacks the type, search
+// calls find again with what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {

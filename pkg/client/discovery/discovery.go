@@ -133,7 +133,7 @@ type known struct {
 	// is filled only once.
 	asking chan struct{}
 	// renewed is set once an outdated cache has been refilled. Only the holder of asking may access
-	// renewed and read.
+	// the fields renewed and read.
 	renewed bool
 	read    time.Time
 }

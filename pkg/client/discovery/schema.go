@@ -72,9 +72,9 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is like SchemaOnce, but requests the list of documents immediately. Calling expect
-// requests the documents of the given group versions. If a group version is missing from the list,
-// the list is requested again when the group version is needed. A failed prefetch is neither
+// SchemaAhead is like SchemaOnce, but requests the list of documents immediately. The function
+// expect requests the documents of the given group versions. If a group version is missing from the
+// list, the list is requested again when the group version is needed. A failed prefetch is neither
 // reported nor retried until its result is needed. The caller must call stop at the end. After
 // that, no request is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {

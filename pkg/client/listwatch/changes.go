@@ -21,8 +21,8 @@ type Changes struct {
 	// Begun is called when a watch begins, with the number of objects. Each call after the first
 	// means that changes were missed.
 	Begun func(objects int)
-	// Changed is called for each change. event is the event's type. before is the latest resource
-	// version that preceded the change. Changed may keep the object.
+	// Changed is called for each change, with the type of the event (event), and the latest
+	// resource version that preceded the change (before). Changed may keep the object.
 	Changed func(event, before string, o *metav1.PartialObjectMetadata)
 	// Blind is called with an error when changes cannot be read, and with nil once they can.
 	Blind func(error)

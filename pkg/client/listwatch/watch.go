@@ -39,8 +39,8 @@ type Source struct {
 // (edge case 50). Each failed request is reported as Unreadable, and the recovery as Synced.
 //
 // If we have no permission to watch, Watch polls the list. If we have no permission to list, it
-// polls the object called Name. A role with resourceNames allows listing and watching each of its
-// objects by Name. Objects that Labels or Fields no longer match are reported as Gone.
+// polls the object that Name selects. A role with resourceNames allows listing and watching each of
+// its objects by Name. Objects that Labels or Fields no longer match are reported as Gone.
 //
 // [transport.Unserved] is true for the error if the server does not serve the kind, or has stopped
 // serving it.

@@ -35,12 +35,12 @@ type availability struct {
 	// probe is the latest probe of the server, sent because a request had no answer.
 	probe  *probe
 	search *search
-	// since is when the server became unreachable; zero while it is reachable.
+	// since holds the time at which the server became unreachable; zero while it is reachable.
 	since    time.Time
 	seen     time.Time
 	answered time.Time
-	// gone is the final error, which ends all waiting. It is set once an outage has lasted longer
-	// than the limit.
+	// gone holds the final error, which ends all waiting. It is set once an outage has lasted
+	// longer than the limit.
 	gone *UnreachableError
 }
 
@@ -275,8 +275,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports that a request is waiting for the credential program. began is the
-// start of the wait. If the wait lasts longer than --server-timeout, awaitsCredentials ends the
+// awaitsCredentials reports that a request has been waiting for the credential program since the
+// given time (began). If the wait lasts longer than --server-timeout, awaitsCredentials ends the
 // request.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
@@ -308,9 +308,9 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has had no answer since the given time. It
-// ends when the time limit of its Patience is reached. It also ends when it has had no answer for
-// half of that limit, so that it can be sent again in case it was lost.
+// losesPatience reports whether to end a request that has had no answer since the given time. The
+// request ends when the time limit of its Patience is reached. It also ends when it has had no
+// answer for half of that limit, so that it can be sent again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }

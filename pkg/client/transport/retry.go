@@ -290,8 +290,8 @@ type attempt struct {
 	quiet      bool
 	retryAfter time.Duration
 	said       *metav1.Status
-	// heard is the time in nanoseconds when the request was sent or the latest part of its answer
-	// arrived. It is 0 while the request waits for credentials.
+	// heard holds the Unix time in nanoseconds at which the request was sent or the latest part of
+	// its answer arrived. It is 0 while the request waits for credentials.
 	heard     atomic.Int64
 	wrote     *atomic.Bool
 	unguarded bool
@@ -321,8 +321,8 @@ func attemptOf(ctx context.Context) *attempt {
 // write is answered by then, so the user learns what happened.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one attempt, which ends with ctx. If a write has been sent, the
-// context ends lastWord later. The caller must release it.
+// toTheEnd returns a context for one attempt. It ends with ctx, or after a further delay (lastWord)
+// if a write has been sent. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

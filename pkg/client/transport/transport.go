@@ -150,7 +150,7 @@ type Options struct {
 	// Timeout is how long to keep retrying when the server is unreachable or an error is transient.
 	// With 0, there is only one attempt.
 	Timeout time.Duration
-	// Outage replaces Timeout if it is longer, except for errors of a webhook.
+	// Outage replaces Timeout if it is longer, except for webhook errors.
 	Outage time.Duration
 	// Concurrency limits concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int

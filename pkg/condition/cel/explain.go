@@ -31,17 +31,17 @@ type part struct {
 	shown []shown
 }
 
-// shown is a value in a report: a place in the object, or an operand of a comparison.
+// shown describes a value in a report: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
-	// at is the place of the value in the object. If the place has no steps, the value is the
+	// at holds the place of the value in the object. If the place has no steps, the value is the
 	// result of the subexpression with this id.
 	at Place
 	id int64
 	// brief is set if a result derived from the value is shown. The value is then omitted if it is
 	// a list or a map.
 	brief bool
-	// fields are the fields of a list's items that the expression reads.
+	// fields lists those fields of a list's items that the expression reads.
 	fields Reads
 }
 

@@ -25,7 +25,7 @@ const (
 	// PerCallLimit), because a slow expression delays only the user.
 	maxCost = 10_000_000
 	// interruptEach is the number of loop iterations between checks of the context. Nested loops
-	// can have a low cost and still run forever, so there is also a time limit, longest.
+	// can have a low cost and still run forever, so there is also a time limit (longest).
 	interruptEach = 100
 	longest       = 2 * time.Second
 )

@@ -71,8 +71,8 @@ type use struct {
 type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
-	// counts is set if a manager that writes the version has to change. Most versions that are
-	// deprecated but not removed, such as v1 of Endpoints, are written by Kubernetes itself.
+	// counts is set if managers must stop writing the version. Most versions that are deprecated
+	// but not removed, such as v1 of Endpoints, are written by Kubernetes itself.
 	counts, served bool
 }
 

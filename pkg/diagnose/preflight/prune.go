@@ -182,7 +182,8 @@ type Kept struct {
 	Image string
 }
 
-// KeptImage returns an image of the unchanged object, if one may be outdated.
+// KeptImage returns the unchanged object's first image that may be outdated; false if there is
+// none.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {

@@ -65,7 +65,7 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 }
 
 type balance struct {
-	// freed and taken are the amounts that the set frees and takes.
+	// freed and taken hold the amounts that the set frees and takes.
 	freed, taken resource.Quantity
 }
 
@@ -166,7 +166,7 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 // demand is a change in an object's use of a quota.
 type demand struct {
 	template
-	// old is the previous template; nil for a new object, and if no Pods are replaced.
+	// old holds the previous template; nil for a new object, or if no Pods are replaced.
 	old           *template
 	before, after int64
 	// first is set if new Pods start before old Pods end.

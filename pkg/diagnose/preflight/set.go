@@ -18,9 +18,9 @@ type Object struct {
 	Ref object.Ref
 	// Changes is set if the run creates or changes the object.
 	Changes bool
-	// Before is the live object; nil if there is none, or if it does not change.
+	// Before holds the live object; nil if there is none, or if it does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it will be; if that is unknown, it is the manifest.
+	// After holds the object as it will be or, if that is unknown, the manifest.
 	After *unstructured.Unstructured
 }
 

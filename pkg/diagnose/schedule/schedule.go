@@ -11,15 +11,16 @@ import (
 
 // Limits determines how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is the time without progress after which an object is examined. AfterBad is the shorter
-	// time after a fault.
+	// After limits the time without progress before an object is examined. AfterBad is the shorter
+	// limit after a fault.
 	After, AfterBad time.Duration
-	// Again is the minimum pause between two examinations of an object.
+	// Again sets the minimum pause between two examinations of an object. [Schedule.By] overrides
+	// it.
 	Again time.Duration
-	// Each is the maximum number of requests per minute for one object, and All is the maximum for
-	// all objects together.
+	// Each limits the requests per minute for one object, and All limits them for all objects
+	// together.
 	Each, All int
-	// Most is the maximum number of objects to examine, and Batch is how many to examine at once.
+	// Most limits the number of objects to examine, and Batch the number to examine at once.
 	Most, Batch int
 }
 
@@ -47,12 +48,11 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is the time of the last examination; zero for never. cheap is the number of requests to
-	// expect for the next examination.
+	// asked holds the time of the last examination; zero for never. cheap holds the number of
+	// requests to expect for the next examination.
 	asked time.Time
 	cheap float64
-	// by is the time at which the object must be examined even if its budget does not cover all
-	// requests; zero for never.
+	// by holds the time from which a non-empty budget is enough for an examination; zero for never.
 	by time.Time
 }
 
@@ -88,8 +88,8 @@ func (s *Schedule[K]) By(k K, at time.Time) {
 }
 
 // Asked records that a batch was examined. requests contains the number of requests for each
-// object; shared is the number of requests that served all of them. again is the number of requests
-// to expect for one object next time.
+// object, and shared the number of requests that served all of them. again predicts the number of
+// requests for one object next time.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared

@@ -87,8 +87,8 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the error of the dry run that removes the finalizer. It also returns nil if there
-// is no answer yet.
+// replay returns the error of the dry run that removes the finalizer; nil if the dry run succeeded
+// or has no answer yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)

@@ -32,7 +32,8 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	}
 }
 
-// A Pod uses a claim from its assignment to a node until its deletion, even after it has finished.
+// Once a Pod is assigned to a node, it uses its claims until it is deleted, even after it has
+// finished.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {
 		return false

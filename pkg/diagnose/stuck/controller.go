@@ -155,7 +155,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere returns the finding for a manager that still writes, but whose workload was not found.
+// elsewhere returns the finding for an active manager whose workload was not found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

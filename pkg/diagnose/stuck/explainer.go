@@ -158,7 +158,7 @@ type UnreadError struct {
 }
 
 // Hint names the missing permission if a read was forbidden. Otherwise, it returns the first hint
-// of the errors, or "".
+// found in the errors, or "".
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
 		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +

@@ -37,7 +37,7 @@ type finding struct {
 
 type diagnosis struct {
 	*diagnose.Run
-	// looked is the current chain of objects, each of which is blocked by the next.
+	// looked contains the current chain of objects, each of which is blocked by the next.
 	looked  []object.Key
 	classes map[class]object.Ref
 	// rules is a field because some rules call all rules again for further objects.
@@ -163,8 +163,8 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lastings returns, by code, whether a cause ends a wait for a deletion, and after how long. When
-// in doubt, a cause does not end the wait: if a wait ended for a cause that would have passed, a
+// Lastings returns, by code, whether a cause ends a wait for a deletion, and after how long. A
+// doubtful cause does not end the wait: if a wait ended for a cause that would have passed, a
 // healthy teardown would fail.
 func Lastings() map[string]diagnose.Lasting {
 	const (

@@ -79,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf describes the volumes whose unmount may be hanging.
+// volumesOf describes the volumes that may be stuck unmounting.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {

@@ -63,8 +63,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause for a refusal. Where possible, it checks whether the server would still
-// refuse.
+// refusal returns a cause that explains the refusal. Where possible, it checks whether the server
+// would still refuse.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",

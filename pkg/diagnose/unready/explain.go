@@ -178,9 +178,8 @@ type Asked struct {
 
 // Cost counts the requests of an explanation.
 type Cost struct {
-	// Own is the number of requests for each object and its namespace, and Shared is the number of
-	// requests that serve all objects. Again is the number of requests that the next explanation
-	// will repeat.
+	// Own counts the requests for the objects and their namespaces, Shared those that serve all
+	// objects, and Again those that the next explanation will repeat.
 	Own, Shared, Again int
 }
 

@@ -10,17 +10,17 @@ const (
 	// atOnce is for causes that the object itself shows. The delay covers the moment between two
 	// writes.
 	atOnce = 15 * time.Second
-	// decided is for refusals that the server would repeat, given its current state.
+	// decided is the delay for refusals that the server would repeat, given its current state.
 	decided = time.Minute
-	// comes is for missing things that another client may yet create. A kubelet makes four attempts
-	// within this time.
+	// comes is the delay for missing things that another client may yet create. A kubelet makes
+	// four attempts within this time.
 	comes = 2 * time.Minute
 )
 
 // Lastings returns, by code, whether a cause ends a wait and after how long.
 //
 // If a wait ends for a cause that would have passed, a healthy rollout fails. If a wait does not
-// end, that only costs time. So when in doubt, a cause does not end a wait.
+// end, that only costs time. So a doubtful cause does not end a wait.
 func Lastings() map[string]diagnose.Lasting {
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}

@@ -291,7 +291,7 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// The status of a Gateway API object does not mention missing objects to which it refers.
+// A Gateway API object may refer to missing objects that its status does not mention.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil

@@ -200,7 +200,7 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// If a kind could not be read in the whole cluster, whats names it only once.
+// If a kind's cluster-wide list failed, whats names the kind only once.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {

@@ -25,7 +25,7 @@ const (
 // Wish describes a transfer of ownership.
 type Wish struct {
 	// Paths are the fields to transfer, with everything below them. Without Paths, all fields of
-	// the managers in From are transferred except the status.
+	// the managers in From except the status are transferred.
 	Paths []fieldpath.Path
 	// From lists the givers. If it is empty, the giver is the current owner, provided that there is
 	// only one.

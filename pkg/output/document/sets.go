@@ -21,7 +21,7 @@ type setEntry struct {
 	Lock       *event.Lock    `json:"lock,omitempty"`
 	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
 	Runs       []event.SetRun `json:"runs,omitempty"`
-	// Error is the reason why the members are unknown. Fault is the reason why we cannot apply to
+	// Error is the reason why the members are unknown. Fault is the reason why we must not change
 	// the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`

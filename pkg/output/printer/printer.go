@@ -32,8 +32,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer. For an unknown format, the error also lists the formats in more,
-// which only some verbs support.
+// newPrinter returns a printer. For an unknown format, the error also lists the additional formats
+// (more), which only some verbs support.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table

@@ -212,7 +212,7 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 
 type pending struct {
 	what string
-	// The wait or work began at since; a zero time means unknown. It may take at most limit; 0
+	// since is the start of the wait or work; zero means unknown. limit is its longest duration; 0
 	// means no limit.
 	since time.Time
 	limit time.Duration

@@ -20,8 +20,8 @@ const (
 	seldom = time.Minute
 )
 
-// Reporter writes progress, waits and warnings to stderr. Except for headings, its output is the
-// same for every format.
+// Reporter reports progress, warnings, and what the run is waiting for, on stderr. Except for
+// headings, its output is the same for every format.
 type Reporter struct {
 	state      *output.State
 	activity   *activity
@@ -50,7 +50,7 @@ type Reporter struct {
 	// error or warning. place is nil if no such lines are wanted.
 	place      func(level string, at object.Source, message string) string
 	verbose    bool
-	explains   bool // stuck objects, while the run continues
+	explains   bool // explain stuck objects while the run continues
 	told       []event.Stuck
 	doubts     format.Doubts
 	milestones map[object.Key]time.Time

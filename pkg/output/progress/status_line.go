@@ -113,7 +113,8 @@ func (a *activity) workloads() []lack {
 	return all[:min(len(all), mostWorkloads)]
 }
 
-// lines returns one line for each workload, followed by the status line.
+// lines returns the status line, and the lines above it: one for each finding and for each
+// workload.
 func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line string, above []string) {
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1

@@ -16,8 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// few is the number of objects that one line names. Further objects are counted, and named only
-// with -v 1.
+// few limits the number of names on a line. The rest are counted, and listed only with -v 1.
 const few = 5
 
 // warning identifies a warning. The same text for two objects counts as two warnings. The same text
@@ -27,7 +26,7 @@ type warning struct {
 	text string
 }
 
-// said is a warning to print. If several warnings share a text, details are omitted.
+// said is a warning to print. If several are printed as one, their details are omitted.
 type said struct {
 	of           object.Ref
 	text, detail string
@@ -151,8 +150,7 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// kindsAfter is the delay before a log reports awaited kinds, because most kinds are served within
-// moments.
+// kindsAfter is the delay before a log reports awaited kinds. Most kinds are served within moments.
 const kindsAfter = time.Second / 2
 
 func (c *Reporter) awaitKind(kind string, h *pending) {

@@ -21,8 +21,8 @@ import (
 // their phase, and conflicts at the end of the table.
 type applyTable struct {
 	output.Base
-	// lines contains the lines of finished objects, which take less memory than thousands of
-	// events. Other results are grouped at the end of their phase.
+	// lines contains finished objects as text, which takes less memory than thousands of events.
+	// The results in undone are grouped at the end of their phase.
 	lines     output.PlanOrdered[string]
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]

@@ -18,8 +18,7 @@ const deletedWidth = len(event.Remains)
 
 type deleteTable struct {
 	output.Base
-	// lines contains the lines of finished objects, which take less memory than thousands of
-	// events.
+	// lines contains finished objects as text, which takes less memory than thousands of events.
 	lines   output.PlanOrdered[string]
 	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
@@ -28,8 +27,8 @@ type deleteTable struct {
 	told    func(event.Deleted) bool
 }
 
-// NewDelete returns the table of a delete. told reports whether the cause of a stuck object was
-// already printed; if it is nil, the table prints all causes.
+// NewDelete returns the table of a delete. The function told reports whether the cause of a stuck
+// object was already printed; if it is nil, the table prints all causes.
 func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }

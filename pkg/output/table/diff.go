@@ -30,7 +30,7 @@ type diffTable struct {
 	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input but are kept
 	written   bool
 	contested int
-	yielded   int // of objects that are not shown
+	yielded   int // yielded paths of objects that are not shown
 	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
@@ -211,8 +211,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	return b.String()
 }
 
-// shortened truncates long words in a diff, so that a removed line still differs from the added
-// one.
+// shortened truncates long words in a diff, but keeps a removed line different from the added one.
 func shortened(lines []string) []string {
 	out := slices.Clone(lines)
 	for i := 0; i < len(lines); {

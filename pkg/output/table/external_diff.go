@@ -80,8 +80,8 @@ func (o *outside) verdict(err error) error {
 	}
 }
 
-// fileName names an object's file as kubectl diff does. It escapes characters that file systems
-// reject, and replaces the end of a long name with a checksum.
+// fileName returns the name of an object's file, as in kubectl diff. It escapes characters that
+// file systems reject, and replaces the end of a long name with a checksum.
 func fileName(ref object.Ref) string {
 	const longest = 200
 	words := []string{ref.GVK.Version, ref.GVK.Kind, ref.Namespace, ref.Name}

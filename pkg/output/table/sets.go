@@ -17,7 +17,8 @@ type setsTable struct {
 	output.Base
 	wide, members bool
 	sets          []event.Set
-	// none is the message to print if no set was found; it is empty if that is not known.
+	// none is the message to print if no set was found. It is empty unless an [event.NoSets]
+	// arrived.
 	none string
 }
 

@@ -233,7 +233,7 @@ const (
 	migrating = "k8sconnect.io/migrating/" // The user did not name the manager.
 )
 
-// marks records, for each adopted manager, whether its adoption is a migration.
+// marks maps each adopted manager to true if its adoption is a migration.
 type marks map[string]bool
 
 func marksIn(set *fieldpath.Set) marks {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Evaluate predicts an apply of the manifest by the manager from the live object.
+// Evaluate uses the live object to predict the result when the manager applies the manifest.
 //
 // [Unchanged] guarantees that the apply is a no-op: our Apply entry has exactly the manifest's
 // paths, and every value equals the live one. [Clear] guarantees that an apply without force to

@@ -81,8 +81,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// Our set contains an empty list only if the list is atomic. A list whose items others
-			// own is granular.
+			// Our set contains an empty list only if the list is atomic. A list is granular if
+			// others own its items.
 			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() ||
 				s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular)

@@ -22,9 +22,9 @@ type node struct {
 	types  *openapi.Schema
 }
 
-// holder holds the paths that other managers own at one API version. The server merges each version
-// separately: an owner at one version does not protect the parent of a path that is owned at
-// another version.
+// holder contains the paths that other managers own at one API version. The server merges each
+// version separately: an owner at one version does not protect the parent of a path that is owned
+// at another version.
 type holder struct {
 	version string
 	here    bool

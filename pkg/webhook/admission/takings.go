@@ -101,7 +101,7 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 // API server later derives one from the user agent.
 const unnamed = "your client"
 
-// scaled sends a hint about a write through scale, and warns if the write takes spec.replicas from
+// scaled sends a hint about a write through /scale, and warns if the write takes spec.replicas from
 // other owners. In the review of such a write, the objects carry the identity and version of the
 // scaled object, but no owners. The tracker knows the previous owners.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {

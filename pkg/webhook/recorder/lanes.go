@@ -124,10 +124,10 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops all transitions of one object, and reports whether it found one to drop. The
-// parameter came is the object whose transitions were queued last. If its namespace is the fullest,
-// evict drops its transitions. Otherwise it drops those of the object that is last in line in the
-// fullest namespace.
+// evict drops all transitions of one object, and reports whether it found one to drop. If the
+// fullest namespace is that of the object whose transitions were queued last (came), evict drops
+// the transitions of that object. Otherwise it drops those of the object that is last in line in
+// the fullest namespace.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -232,7 +232,7 @@ const (
 // objects, which means up to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
-// A sight is the last write that this replica saw another replica make in a namespace. lag is how
+// A sight is the last write by another replica that this replica saw in a namespace. lag is how
 // long the written change had been waiting.
 type sight struct {
 	at  time.Time

@@ -25,8 +25,8 @@ type pending struct {
 	backoff time.Duration // before retryAt
 
 	taken bool // being written
-	// lane is nil unless the object is waiting. index is its position in the lane, and at is when
-	// it is due.
+	// lane is nil unless the object is waiting. index and at are the object's position in the lane
+	// and the time at which it is due.
 	lane  *lane
 	index int
 	at    time.Time

@@ -23,8 +23,8 @@ type queue struct {
 	lanes   lanes
 	// cooldowns holds objects that were written recently and have no pending transitions.
 	cooldowns map[types.UID]cooldown
-	// transitions is the number of pending transitions. theirs is the number of those that another
-	// replica will write, and out is the number of those that are being written.
+	// transitions, theirs and out count pending transitions: all of them, those that another
+	// replica will write, and those that are being written.
 	transitions, theirs, out int
 	// gaps holds the losses of objects that have no pending transitions.
 	gaps  map[types.UID]loss

@@ -31,7 +31,7 @@ type Recorder struct {
 
 	mu    sync.Mutex // guards the following
 	queue *queue
-	// lost is how many of the queue's losses the metrics already include.
+	// lost counts the queue's losses that the metrics already include.
 	lost int
 	// complaints contains the logged reasons for refused writes.
 	complaints map[string]bool

@@ -37,8 +37,8 @@ type changelog struct {
 	left *pendingChange
 }
 
-// pendingChange is an unwritten version of an object, or a list after a gap. The field before
-// contains a position: a tracker that starts there sees the change again.
+// pendingChange is an unwritten version of an object, or a list after a gap. A tracker that starts
+// at its position (before) sees the change again.
 type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
@@ -199,7 +199,7 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 
 // timeOf returns when the new owner's entry last changed, by the API server's clock, so that all
 // replicas agree. There is no such time for a write through /scale, or if an owner only loses a
-// field. In these cases, timeOf returns the parameter seen, and known is false.
+// field. In these cases, timeOf returns the given time (seen), and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -213,7 +213,7 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 }
 
 // writtenAt returns the earliest time at which the object may have been written. This is the latest
-// time in its managed fields that is not after the parameter seen; zero if there is none.
+// time in its managed fields that is not after the given time (seen); zero if there is none.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

@@ -83,8 +83,7 @@ func (c *Coverage) Add(gaps ...Span) {
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
-// meantime. If the span ends d before it begins, the repaired span begins d before the original
-// end, and ends at the original beginning.
+// meantime. If From is d after To, the repaired span is from To-d to From.
 func (s Span) onOneClock() Span {
 	// Drop the monotonic clock reading, because stored times have none.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)

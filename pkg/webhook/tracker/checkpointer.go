@@ -150,7 +150,7 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	for most := maxNotes; ; most /= 2 {
 		t.mu.Lock()
 		out := t.state.store(most, time.Now())
-		maps.Copy(out.checkpoint.Resources, t.loaded.Resources) // including kinds that were not found yet
+		maps.Copy(out.checkpoint.Resources, t.loaded.Resources) // including kinds that have not been found yet
 		t.mu.Unlock()
 		seen, err := encodeSeen(out.seen)
 		if err == nil && len(seen) > maxSeen && most > 0 {

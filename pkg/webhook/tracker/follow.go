@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// refusedLong is the shortest pause at which a refusal is logged.
+	// A refusal is logged once the pauses are longer than refusedLong.
 	refusedLong = 8 * time.Second
 	// steady is how long a watch must last to prove that watching works.
 	steady = 5 * time.Second

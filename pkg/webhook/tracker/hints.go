@@ -24,7 +24,7 @@ const (
 // old.
 //
 // A hint matches a change from exactly the version that admission saw to exactly the owners that it
-// expected. A hint of a write through scale has no owners, and matches a change by that
+// expected. A hint about a write through /scale has no owners, and matches a change by that
 // subresource. There is no weaker rule, because a wrong user is worse than none. If a write was
 // refused after admission, or retried, its hint expires (edge case 72).
 type hints struct {

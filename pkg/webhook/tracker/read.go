@@ -102,9 +102,9 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages lists the objects page by page, and returns the list's version. It calls the function begin
-// before the first page, and again if the list starts over. The parameter match selects the version
-// of the first page.
+// pages lists the objects page by page, and returns the list's version. It calls a callback (begin)
+// before the first page, and again if the list starts over. The given options (match) select the
+// version of the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxSeen limits the size of the leader's notes in bytes, and maxTold that of another replica's
+	// maxSeen and maxTold limit the sizes, in bytes, of the leader's notes and of another replica's
 	// notes. Together with the notes of replicas that have exited, they must fit into a ConfigMap,
 	// which holds at most a megabyte.
 	maxSeen, maxTold = 400 << 10, 100 << 10

@@ -37,7 +37,7 @@ type group struct {
 	names []string
 }
 
-// Causes merges findings with the same cause, and returns root causes first. more is the number of
+// Causes merges findings with the same cause, and returns root causes first. more counts the
 // unready Pods that were not examined.
 func Causes(found []Finding, more int) []event.Cause {
 	type cause struct{ code, message, noun string }

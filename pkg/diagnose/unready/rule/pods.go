@@ -125,7 +125,7 @@ func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 // Pods are the Pods that were chosen from a list. If Sure is not set, the list could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
-	// More is the number of unready Pods that were left out.
+	// More counts the unready Pods that were left out.
 	More int
 	Sure bool
 }

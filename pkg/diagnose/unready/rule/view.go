@@ -26,7 +26,7 @@ type View struct {
 	Object *unstructured.Unstructured
 	Pods   []*corev1.Pod
 	lists  map[diagnose.Question]Pods
-	// More is the number of unready Pods that were not kept.
+	// More counts the unready Pods that were not kept.
 	More int
 	// detailed contains the Pods whose references are read.
 	detailed map[types.NamespacedName]bool

@@ -21,7 +21,7 @@ import (
 // stable API version, the type and the ownership of a field never change
 // (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
-	structs sync.Map // from a reflect.Type to its fields, a map[string]field
+	structs sync.Map // maps a reflect.Type to its fields, a map[string]field
 }
 
 // Of returns the type of one of Kubernetes' own kinds, without defaults, because Go types have
