@@ -195,10 +195,10 @@ func (e *Engine) emit(ev event.Event) {
 
 var (
 	errPhaseBefore = errors.New("an earlier phase has conflicts")
-	errSamePhase   = errors.New("other objects of its phase have conflicts")
+	errSamePhase   = errors.New("other objects in its phase have conflicts")
 
-	errRefusedBefore = errors.New("objects of an earlier phase belong to other owners")
-	errRefusedBeside = errors.New("other objects of its phase belong to other owners")
+	errRefusedBefore = errors.New("objects in an earlier phase belong to other owners")
+	errRefusedBeside = errors.New("other objects in its phase belong to other owners")
 )
 
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {

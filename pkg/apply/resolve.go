@@ -174,8 +174,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 			"%s, even after waiting %s (--await-kinds)", err, waited)
 	}
 	if bringer, ok := e.bringer(item); ok {
-		return object.Hinted("--await-kinds=5m waits longer; apply again once the kind is served",
-			"%s: %s of this set may install it, but has not done so yet", err, describe(bringer))
+		return object.Hinted("wait longer with --await-kinds=5m, or apply again once the kind is served",
+			"%s: %s in this set may install it, but has not done so yet", err, describe(bringer))
 	}
 	return err
 }

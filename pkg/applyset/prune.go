@@ -86,7 +86,7 @@ func (k Kept) Text() string {
 	case Holds:
 		return "it contains " + k.By + ", which stays"
 	case Unseen:
-		return "it is unknown whether it contains objects that belong to others: " + k.By
+		return "cannot tell whether it contains objects that belong to others: " + k.By
 	case Copied:
 		return "it was created for " + k.By + ", and is deleted with it"
 	case Unshown:
@@ -275,7 +275,7 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 			return gk, nil
 		}
 	}
-	return schema.GroupKind{}, object.Hinted("only CustomResourceDefinition, Namespace and PersistentVolumeClaim must be allowed; all others are pruned anyway",
+	return schema.GroupKind{}, object.Hinted("only CustomResourceDefinition, Namespace and PersistentVolumeClaim need --prune-allow; all other kinds are pruned without it",
 		"%q does not need to be allowed", text)
 }
 

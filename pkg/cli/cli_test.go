@@ -145,7 +145,7 @@ func TestUsageErrors(t *testing.T) {
 		"a verb of kubectl": {
 			[]string{"get", "pods"},
 			"error: unknown command \"get\" for \"kubectl k8sconnect\"\n" +
-				"  hint: kubectl get and kubectl describe read objects; use the verb owners to show who owns their fields, and the verb sets to list sets\n",
+				"  hint: kubectl get and kubectl describe read objects; k8sconnect owners shows who owns their fields, and k8sconnect sets lists sets\n",
 		},
 		"a verb of Helm": {
 			[]string{"rollback", "shop"},
@@ -174,7 +174,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"a flag for a setting of the config file": {
 			[]string{"wait", "deploy/web", "--readiness=rules.yaml"},
-			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, next to the input or set with --config\n",
+			"error: unknown flag: --readiness\n  hint: set readiness: FILE in k8sconnect.yaml, which is next to the input or named with --config\n",
 		},
 		"a flag that -v replaces": {
 			[]string{"apply", "-f", "x.yaml", "--explain-rules"},
@@ -214,7 +214,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},
-			"error: unknown flag: --force-conflicts\n  hint: --take=all takes every contested field, --take=PATH one of them\n",
+			"error: unknown flag: --force-conflicts\n  hint: --take=all takes every contested field; --take=PATH takes one\n",
 		},
 		"flag instead of a verb": {
 			[]string{"--version"},

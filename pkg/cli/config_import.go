@@ -94,7 +94,7 @@ func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
 			return err
 		}
 	} else if len(out.Left) == 0 {
-		fmt.Fprintln(in.Streams.ErrOut, "the file ignores no fields, so there are no rules to print")
+		fmt.Fprintln(in.Streams.ErrOut, "the file lists no ignored fields, so there are no rules to print")
 	}
 	if len(out.Left) > 0 {
 		return verb.ErrNo

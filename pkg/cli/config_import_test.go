@@ -22,7 +22,7 @@ func TestConfigImport(t *testing.T) {
 	}{
 		"every field becomes a rule":    {[]string{"--argocd=plain.yaml"}, verb.ExitYes, "yield:\n  # plain.yaml:2\n  - {kind: Secret, path: .data}\n", ""},
 		"only some fields become rules": {[]string{"--argocd=odd.yaml"}, verb.ExitNo, "yield:\n  # odd.yaml:4\n  - {kind: Secret, path: .type}\n", "no rule for odd.yaml:5: .data | keys: not a plain path"},
-		"nothing":                       {[]string{"--argocd=none.yaml"}, verb.ExitYes, "", "the file ignores no fields"},
+		"nothing":                       {[]string{"--argocd=none.yaml"}, verb.ExitYes, "", "the file lists no ignored fields"},
 		"another":                       {[]string{"--argocd=other.yaml"}, verb.ExitUnknown, "", "other.yaml: contains no Application or ApplicationSet"},
 		"no file":                       {[]string{"--argocd=gone.yaml"}, verb.ExitUnknown, "", "gone.yaml"},
 		"no flag":                       {nil, verb.ExitUnknown, "", "name a file with --argocd=FILE"},

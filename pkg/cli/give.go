@@ -158,7 +158,7 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	case f.helmRelease != "":
 		namespace, name, ok := strings.Cut(f.helmRelease, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return giveScope{}, "", object.Hinted("helm list -A shows both",
+			return giveScope{}, "", object.Hinted("helm list -A shows the namespace and the name",
 				"--helm-release=%s: not NAMESPACE/NAME", f.helmRelease)
 		}
 		files, err := next()
@@ -272,5 +272,5 @@ func (o *giveOptions) unseen() string {
 	if len(o.engine.Wish.Paths) == 0 {
 		said += fmt.Sprintf("; that run will remove the fields that %s receives but the manifests do not set", o.engine.Wish.To)
 	}
-	return said + ". Add -f - and pipe them in: " + o.inventory.Render()
+	return said + ". To show it, add -f - and pipe the manifests in: " + o.inventory.Render()
 }

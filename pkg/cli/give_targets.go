@@ -227,7 +227,7 @@ func (n nextRun) stated(
 	}
 	if len(met.Targets) == 0 {
 		return nil, object.Hinted("use the manifests that it applies, with their namespaces",
-			"the manifests contain no object of %s", of)
+			"the manifests contain no object that %s lists", of)
 	}
 	return met.Targets, nil
 }

@@ -89,7 +89,7 @@ or an owner was not rewritten, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.choose),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and everything below it, such as .spec.replicas")
+	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path, such as .spec.replicas, and everything below it")
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners; needs the webhook")

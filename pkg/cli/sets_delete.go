@@ -167,7 +167,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 }
 
 var errBegunAnew error = &object.HintedError{
-	Err: errors.New("another run has created the set again in the meantime"), Advice: "run this again to delete the new one",
+	Err: errors.New("another run has created the set again in the meantime"), Advice: "run this again to delete the new set",
 }
 
 // forget removes the history of the set, and then its Lease. The Lease is last, so that the command
@@ -175,7 +175,7 @@ var errBegunAnew error = &object.HintedError{
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if err := keeper.Remove(held); err != nil {
-		return fmt.Errorf("%s: the set is deleted, but its history is not: %w", parent, err)
+		return fmt.Errorf("%s: the set was deleted, but its history was not: %w", parent, err)
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
@@ -184,7 +184,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the set is deleted, but its Lease is not: %w", parent, err)
+		return fmt.Errorf("%s: the set was deleted, but its Lease was not: %w", parent, err)
 	}
 	return nil
 }

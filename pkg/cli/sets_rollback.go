@@ -288,7 +288,7 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
 			"confirm these changes with --confirm="+digest+", or use --yes")
 	case o.output != output.Table: // The user has not seen the changes.
-		return o.unconfirmed("a rollback needs confirmation, and -o "+o.output+" does not ask",
+		return o.unconfirmed("a rollback needs confirmation, and -o "+o.output+" never prompts",
 			"confirm these changes with --confirm="+digest+", or use --yes")
 	}
 	yes, err := verb.Ask(ctx, streams, "Roll back?")

@@ -32,14 +32,14 @@ func TestFailingSchemaRequest(t *testing.T) {
 		"504":             {status(504, metav1.StatusReasonTimeout), 504, "504 Timeout"},
 		"429":             {status(429, metav1.StatusReasonTooManyRequests), 429, "429 TooManyRequests"},
 		"401":             {status(401, metav1.StatusReasonUnauthorized), 401, "401 Unauthorized"},
-		"a gateway's 502": {func(*http.Request) (*http.Response, error) { return stranger(502), nil }, 0, "does not answer"},
-		"a gateway's 503": {func(*http.Request) (*http.Response, error) { return stranger(503), nil }, 0, "does not answer"},
+		"a gateway's 502": {func(*http.Request) (*http.Response, error) { return stranger(502), nil }, 0, "did not answer"},
+		"a gateway's 503": {func(*http.Request) (*http.Response, error) { return stranger(503), nil }, 0, "did not answer"},
 		"a gateway's JSON": {func(*http.Request) (*http.Response, error) {
 			return reply(503, map[string]any{"message": "no healthy upstream"}), nil
-		}, 0, "does not answer"},
+		}, 0, "did not answer"},
 		"a gateway's success": {func(*http.Request) (*http.Response, error) {
 			return reply(503, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}), nil
-		}, 0, "does not answer"},
+		}, 0, "did not answer"},
 		"{}": {func(*http.Request) (*http.Response, error) { return reply(200, map[string]any{}), nil }, 0, "unexpected answer"},
 	} {
 		for _, path := range []string{index, document} {
@@ -52,7 +52,7 @@ func TestFailingSchemaRequest(t *testing.T) {
 					if took := time.Since(now); err == nil || took > 40*time.Second {
 						t.Fatalf("%v after %s", err, took)
 					}
-					if said := strings.Contains(err.Error(), "does not answer"); said != (test.says == "does not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
+					if said := strings.Contains(err.Error(), "did not answer"); said != (test.says == "did not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
 						t.Errorf("unexpected text of the error: %v", err)
 					}
 					for _, r := range says.retries {

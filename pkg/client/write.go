@@ -251,7 +251,7 @@ func (e *TooLargeError) Hint() string {
 	if e.Lost == nil {
 		return "each additional owner of a field makes the object larger: move fields instead of sharing them, or move fewer"
 	}
-	return "the object has no owners now: the next apply conflicts with before-first-apply over every difference; --force-conflicts or --take=all makes you its owner again"
+	return "the object has no owners now: the next apply will conflict with before-first-apply over every difference; --force-conflicts or --take=all makes you its owner again"
 }
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
@@ -281,7 +281,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 	for attempts := retry.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {
-			out.Lost = errors.New("another client applied the object in between")
+			out.Lost = errors.New("another client applied the object in the meantime")
 			return out
 		}
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)

@@ -224,7 +224,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	}
 	if generation, _ := object.WholeNumber(cel.Meta(obj)["generation"]); says && observed < generation {
 		out.Met, out.Reason = false, "StaleStatus"
-		out.Message = fmt.Sprintf("%s is %s, but for generation %d, and the object is at generation %d", s.wantType, found.Status, observed, generation)
+		out.Message = fmt.Sprintf("%s is %s for generation %d, but the object is at generation %d", s.wantType, found.Status, observed, generation)
 	}
 	return out
 }

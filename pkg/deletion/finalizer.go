@@ -25,8 +25,8 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 		}
 	case finalizer == string(corev1.FinalizerKubernetes) && !slices.Contains(live.GetFinalizers(), finalizer):
 		return &object.HintedError{
-			Err:    errors.New("keeps the finalizer " + finalizer + ", which deletes its contents"),
-			Advice: "without it, the contents of a namespace would remain in the store, unreachable",
+			Err:    errors.New("keeps the finalizer " + finalizer + ", which is needed to delete its contents"),
+			Advice: "without it, the contents of a namespace would remain in storage, unreachable",
 		}
 	case !slices.Contains(object.Finalizers(live), finalizer):
 		has := "it has none"

@@ -225,7 +225,7 @@ func (v *view) kindIsGone() {
 }
 
 // acceptedUnseen is the reason for an object that may still be waiting for a finalizer.
-const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so whether it is gone is unknown"
+const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so it may still exist"
 
 // askUnseen deletes a target that we have no permission to read. If its UID is unknown, askUnseen
 // deletes whichever object has the name. The answer contains the UID. A dry run of another

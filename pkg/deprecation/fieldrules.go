@@ -188,7 +188,7 @@ func podRules() []rule {
 		},
 		{
 			path: "spec.volumes[].gitRepo", since: v1(11), gone: v1(33),
-			use: "an init container that clones into an emptyDir", source: "v1 VolumeSource.gitRepo", serverWarns: true,
+			use: "an init container that clones the repository into an emptyDir", source: "v1 VolumeSource.gitRepo", serverWarns: true,
 		},
 	}
 	rules = append(rules, pluginRules("spec.volumes[]", "v1 VolumeSource.")...)

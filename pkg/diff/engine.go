@@ -240,7 +240,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
 			// The object may already exist at another version.
-			err = fmt.Errorf("%s is served only after %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
+			err = fmt.Errorf("%s is served only after %s in this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}
 	if err == nil {

@@ -60,7 +60,7 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
+	return fmt.Sprintf("%d objects were refused, %d have an unknown result, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
 
 // Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed.

@@ -28,15 +28,15 @@ func TestBadInput(t *testing.T) {
 		},
 		"a line with --- is missing": {
 			text: configMap("a") + configMap("b"),
-			want: []string{"app.yaml:5: two objects are in one document", "  put a line with only --- before this line"},
+			want: []string{"app.yaml:5: one document contains two objects", "  put a line with only --- before this line"},
 		},
 		"--- at the end of a line": {
 			text: configMap("a") + "data:\n  a: b---\n" + configMap("b"),
-			want: []string{"app.yaml:7: two objects are in one document", "  put a line with only --- before this line"},
+			want: []string{"app.yaml:7: one document contains two objects", "  put a line with only --- before this line"},
 		},
 		"--- at the beginning of a line": {
 			text: configMap("a") + "---" + configMap("b"),
-			want: []string{"app.yaml:5: two objects are in one document", "  put a line with only --- before this line"},
+			want: []string{"app.yaml:5: one document contains two objects", "  put a line with only --- before this line"},
 		},
 		"two keys that are the same key in YAML 1.1": {
 			text: configMap("a") + "data:\n  yes: a\n  true: b\n",
@@ -92,14 +92,14 @@ func TestBadInput(t *testing.T) {
 		"the end of the text is less indented, and would be lost": {
 			text: "  apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\ndata:\n  a: b\n",
 			want: []string{
-				"app.yaml:5: text after the end of the object, which begins at line 1",
+				"app.yaml:5: text after the end of the object that begins at line 1",
 				"  start all top-level lines of an object in the same column; separate objects with ---",
 			},
 		},
 		"two objects in flow style, the second would be lost": {
 			text: "{apiVersion: v1, kind: A, metadata: {name: a}}\n{apiVersion: v1, kind: A, metadata: {name: b}}\n",
 			want: []string{
-				"app.yaml:2: text after the end of the object, which begins at line 1",
+				"app.yaml:2: text after the end of the object that begins at line 1",
 				"  start all top-level lines of an object in the same column; separate objects with ---",
 			},
 		},
@@ -183,8 +183,8 @@ func TestBadInput(t *testing.T) {
 		"items that are not a list": {
 			text: "apiVersion: v1\nkind: List\nitems: {}\n---\napiVersion: v1\nkind: ConfigMapList\nmetadata: {}\nitems: none\n",
 			want: []string{
-				"app.yaml:3: the items of a List are a mapping, not a list",
-				"app.yaml:8: the items of a ConfigMapList are text, not a list",
+				"app.yaml:3: the field items of a List is a mapping, not a list",
+				"app.yaml:8: the field items of a ConfigMapList is text, not a list",
 			},
 		},
 		"UTF-32":                        {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},

@@ -27,7 +27,7 @@ func expand(o Options) ([]input, error) {
 		return []input{kustomization(o)}, nil
 	}
 	if len(o.Filenames) == 0 {
-		return nil, &inputError{text: "nothing to read", hint: "name files with -f, or a kustomization with -k"}
+		return nil, &inputError{text: "nothing to read", hint: "pass files with -f, or a kustomization with -k"}
 	}
 	e := expansion{recursive: o.Recursive, tell: o.Tell, seen: map[string]bool{}}
 	var faults []error

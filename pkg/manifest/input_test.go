@@ -52,7 +52,7 @@ func TestInputs(t *testing.T) {
 		"standard input":                    {Options{Filenames: []string{"-"}, In: strings.NewReader("\n" + configMap("a"))}, []string{"-:2 ConfigMap/a"}, nil},
 		"standard input, named twice":       {Options{Filenames: []string{"-", "-"}, In: strings.NewReader(configMap("a"))}, []string{"-:1 ConfigMap/a"}, nil},
 
-		"nothing named":             {Options{}, nil, []string{"nothing to read", "  name files with -f, or a kustomization with -k"}},
+		"nothing named":             {Options{}, nil, []string{"nothing to read", "  pass files with -f, or a kustomization with -k"}},
 		"an empty name":             {Options{Filenames: []string{""}}, nil, []string{"-f needs the name of a file"}},
 		"a missing file":            {Options{Filenames: []string{"nope.yaml"}}, nil, []string{"nope.yaml: no such file or directory"}},
 		"a pattern without matches": {Options{Filenames: []string{"nope/*.yaml"}}, nil, []string{"nope/*.yaml: no such file or directory"}},

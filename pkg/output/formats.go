@@ -98,7 +98,7 @@ func ParseExternal(command string) (*External, error) {
 		return nil, fmt.Errorf("KUBECTL_EXTERNAL_DIFF %q: %w", command, err)
 	}
 	if parser.Position >= 0 {
-		return nil, fmt.Errorf("KUBECTL_EXTERNAL_DIFF %q: must be a program and its arguments, because no shell runs it: quote ; & | < >", command)
+		return nil, fmt.Errorf("KUBECTL_EXTERNAL_DIFF %q must be a program and its arguments, because it is run without a shell; quote ; & | < >", command)
 	}
 	if len(words) == 0 {
 		return nil, nil

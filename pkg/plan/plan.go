@@ -259,7 +259,7 @@ func (e *CycleError) Error() string {
 }
 
 func (e *CycleError) Hint() string {
-	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
+	return "an arrow means \"needs\"; remove a reference from a " + dependsOnAnnotation + " annotation"
 }
 
 // cycles returns an error for each cycle that it finds among the waiting nodes, except cycles that

@@ -67,7 +67,7 @@ func parseChoice(text string) (Choice, error) {
 	var c Choice
 	object, rest := splitChoice(text)
 	if object != "" && !c.nameObject(object) {
-		return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path, such as deployment.apps/web", text)
+		return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path (example: deployment.apps/web)", text)
 	}
 	manager, path, named := splitManager(rest)
 	if c.Manager = manager; named && manager == "" {

@@ -27,9 +27,9 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 		return advice + " (" + errHoldsMore.Error() + ")"
 	}
 	if _, err := p.anew(ctx, server, in); err != nil {
-		return advice + "; --recreate does not help, because the server would also refuse it as a new object: " + reasonAlone(in, err)
+		return advice + "; --recreate would not help, because the server would also refuse the manifest as a new object: " + reasonAlone(in, err)
 	}
-	return advice + ", or delete and recreate it with --recreate=" + in.Item.Resource()
+	return advice + ", or delete and recreate the object with --recreate=" + in.Item.Resource()
 }
 
 func reasonAlone(in *Prediction, err error) string {

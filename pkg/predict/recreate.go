@@ -91,11 +91,11 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
-	return object.Hinted("leave it out of --recreate, and remove its annotation "+RecreateAnnotation+"; if its contents may be deleted, delete it yourself",
+	return object.Hinted("leave it out of --recreate, and remove its annotation "+RecreateAnnotation+"; if you do not need its contents, delete it yourself",
 		"%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore)
 }
 
-var errHoldsMore = errors.New("deleting it would delete its contents")
+var errHoldsMore = errors.New("deleting the object would delete its contents")
 
 // HoldsMore reports whether deleting an object of the kind also deletes data or other objects that
 // it contains.

@@ -107,7 +107,7 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "StatefulSet":
 		return "all replicas are available, and those that its strategy replaces are up to date"
 	case "DaemonSet":
-		return "on each node that should run it, its Pod is available and up to date"
+		return "its Pod is available and up to date on each node that should run it"
 	case "Job":
 		return "it is Complete"
 	case "CronJob":

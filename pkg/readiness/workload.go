@@ -209,7 +209,7 @@ func evaluateDaemonSet(s *subject) Verdict {
 	}
 	want, tells := s.whole("status.desiredNumberScheduled")
 	if !tells {
-		return unmet("NoStatus", "it is not known yet how many nodes should run it", s.values("status.desiredNumberScheduled")...)
+		return unmet("NoStatus", "it is not known yet how many nodes should run its Pod", s.values("status.desiredNumberScheduled")...)
 	}
 	current, updated := s.count("status.currentNumberScheduled"), s.count("status.updatedNumberScheduled")
 	ready, available := s.count("status.numberReady"), s.count("status.numberAvailable")
@@ -220,7 +220,7 @@ func evaluateDaemonSet(s *subject) Verdict {
 	}
 	switch {
 	case want == 0:
-		return met("no node should run it", s.values("status.desiredNumberScheduled")...)
+		return met("no node should run its Pod", s.values("status.desiredNumberScheduled")...)
 	case current < want:
 		return short("status.currentNumberScheduled", nodes(current, "scheduled"))
 	case updated < want && !onDeletion:

@@ -194,7 +194,7 @@ func TestReadyDaemonSet(t *testing.T) {
 		},
 		"edge case 52: no nodes": {
 			object: set("RollingUpdate", "desiredNumberScheduled: 0"),
-			want:   "ready, Ready: no node should run it",
+			want:   "ready, Ready: no node should run its Pod",
 		},
 		"some Pods are old": {
 			object: set("RollingUpdate", up+"3"),

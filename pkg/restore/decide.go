@@ -204,7 +204,7 @@ const (
 	asMade      = "it is still as this run left it"
 	changed     = "it is as this run left it, with later changes by others"
 	perhaps     = "it is unknown whether this run changed it"
-	halfBack    = "its values are as before this run, except those that others have changed since; not all fields were returned to their previous owners"
+	halfBack    = "its values are as they were before this run, except those that others have changed since; not all fields were returned to their previous owners"
 )
 
 func (n Note) found(live *unstructured.Unstructured) string {

@@ -106,7 +106,7 @@ func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) str
 	})
 	switch {
 	case len(others) == 0 && err != nil:
-		return fmt.Sprintf("it is unknown whether it contains objects that belong to others: %v", err)
+		return fmt.Sprintf("cannot tell whether it contains objects that belong to others: %v", err)
 	case len(others) == 0:
 		return ""
 	}

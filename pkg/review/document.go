@@ -55,7 +55,7 @@ func Read(text []byte) (Document, error) {
 	case in.Kind != "DiffResult":
 		return Document{}, fmt.Errorf("it is a %q, not the output of diff -o json", in.Kind)
 	case !IsDigest(in.Digest):
-		return Document{}, errors.New("it has no digest: the result of some objects was unknown")
+		return Document{}, errors.New("it has no digest: the result for some objects was unknown")
 	}
 	out := Document{Digest: in.Digest, Outcomes: map[object.Key]Outcome{}}
 	for _, o := range in.Objects {

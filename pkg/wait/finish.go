@@ -179,7 +179,7 @@ func (e *NothingError) Hint() string {
 	if e.Late {
 		return ""
 	}
-	return "--existence-timeout=1m waits for the first one to appear, and --for=create waits for nothing else"
+	return "--existence-timeout=1m also waits for the first one to appear; --for=create waits only for that"
 }
 
 // Selected describes a selection of objects of one type.

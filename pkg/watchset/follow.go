@@ -105,7 +105,7 @@ type BlindError struct {
 }
 
 func (e *BlindError) Error() string {
-	return fmt.Sprintf("could not be read for %s (%d errors), the last: %v", e.For.Round(time.Second), e.Failures, e.Err)
+	return fmt.Sprintf("could not be read for %s (%d errors); last error: %v", e.For.Round(time.Second), e.Failures, e.Err)
 }
 
 func (e *BlindError) Unwrap() error { return e.Err }

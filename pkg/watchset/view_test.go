@@ -86,7 +86,7 @@ var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
 
 type unreachableError struct{}
 
-func (unreachableError) Error() string     { return "/apis is not found" }
+func (unreachableError) Error() string     { return "/apis was not found" }
 func (unreachableError) Unreachable() bool { return true }
 
 func TestFollow(t *testing.T) {

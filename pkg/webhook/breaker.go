@@ -113,7 +113,7 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	kind, reason, text := corev1.EventTypeNormal, "CallsResumed", "the API server's calls work again and have been resumed"
 	if b.circuit.suspended {
 		kind, reason = corev1.EventTypeWarning, "CallsSuspended"
-		text = "the API server's calls are failing and are suspended until they work again: there are no warnings, and users are not recorded"
+		text = "the API server's calls are failing and are suspended until they work again; until then, no warnings are sent and users are not recorded"
 	}
 	b.log.Info(text, "configuration", is.Name)
 	b.events.Eventf(object, kind, reason, "%s", text)
@@ -125,7 +125,7 @@ func (b *breaker) say(ctx context.Context, err error) {
 		b.said = ""
 	case ctx.Err() == nil && b.said != err.Error():
 		b.said = err.Error()
-		b.log.Error(err, "test the API server's calls")
+		b.log.Error(err, "cannot test the API server's calls")
 	}
 }
 

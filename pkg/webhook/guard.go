@@ -61,7 +61,7 @@ func (g *guard) Run(ctx context.Context) error {
 			passes := apierrors.IsConflict(err) || errors.Is(err, errNoCertificate) || errors.Is(err, errUntrusted)
 			if !passes && said != err.Error() {
 				said = err.Error()
-				g.log.Error(err, "guard the webhook configuration")
+				g.log.Error(err, "cannot guard the webhook configuration")
 			}
 		}
 		select {

@@ -43,7 +43,7 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 		return nil, errors.New("set up the webhook: no certificate folder")
 	}
 	if opts.ClientCA == "" && len(opts.ClientNames) > 0 {
-		return nil, errors.New("set up the webhook: client names require client certificates")
+		return nil, errors.New("set up the webhook: client names require a client CA")
 	}
 	if opts.ClientCA != "" {
 		if _, err := (clients{authority: opts.ClientCA}).pool(); err != nil {

@@ -27,7 +27,7 @@ func TestSetsWithoutRights(t *testing.T) {
 			t.Errorf("stdout is %q, want nothing, because no set could be listed", out)
 		}
 	}
-	list("-n", ns).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "hint: listing sets needs list on secrets and configmaps: see docs/rbac.md")
+	list("-n", ns).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "hint: listing sets needs the verb list on secrets and configmaps: see docs/rbac.md")
 
 	// A set whose members cannot be listed is shown with its name.
 	kubectl(t, c, "create", "role", user, "-n", ns, "--verb=list", "--resource=secrets")

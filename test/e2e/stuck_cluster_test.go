@@ -181,7 +181,7 @@ spec: {finalizers: [kubernetes, example.com/tenant]}
 	dying(t, c, "namespace/"+ns)
 	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.NamespaceFinalizer)
 	k8sconnect(t, c.KubeconfigPath, "delete", "namespace/"+ns, "--remove-finalizer=kubernetes", "--yes").ends(t, 1).
-		says(t, "keeps the finalizer kubernetes, which deletes its contents")
+		says(t, "keeps the finalizer kubernetes, which is needed to delete its contents")
 	k8sconnect(t, c.KubeconfigPath, "delete", "namespace/"+ns, "--remove-finalizer=example.com/none", "--yes").ends(t, 1).
 		says(t, "it has example.com/other, kubernetes, example.com/tenant")
 	cause.Next += " --wait=false" // for the finalizer in its metadata

@@ -58,7 +58,7 @@ func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructur
 				faults = append(faults, &FaultError{Run: id, Err: later(written), blind: true})
 			}
 		case id == "":
-			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not name its run")})
+			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("this Secret does not name its run")})
 		default:
 			byRun[nameIn(u)] = append(byRun[nameIn(u)], u)
 		}

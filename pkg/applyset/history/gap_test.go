@@ -408,13 +408,13 @@ func TestLaterVersion(t *testing.T) {
 	const want = "name one with --to; the set can be rolled back to: run1, run0"
 	for name, kept := range map[string]history.Kept{"with its Lease": of(secrets, last), "without its Lease": of(secrets, history.Run{})} {
 		_, err := kept.To("")
-		refused(t, err, "it is unknown which run to roll back to: run run2 in the history: a later version wrote it (format 2", want)
+		refused(t, err, "it is unknown which run to roll back to: run run2 in the history: it was written by a later version (format 2", want)
 		if got, err := kept.To("run1"); err != nil || got.ID != "run1" {
 			t.Errorf("%s: %s, %v", name, got.ID, err)
 		}
 	}
 	_, err := of(secrets, history.Run{}).To("run2")
-	refused(t, err, "run2: a later version wrote it", "the set can be rolled back to: run1, run0")
+	refused(t, err, "run2: it was written by a later version", "the set can be rolled back to: run1, run0")
 	if excess := history.Excess(secrets, 0); len(excess) != 0 {
 		t.Errorf("%d go", len(excess))
 	}

@@ -226,5 +226,5 @@ func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil
 	}
-	return fmt.Errorf("a later version wrote it (format %s; this version knows %d)", written, format)
+	return fmt.Errorf("it was written by a later version (format %s; this version supports %d)", written, format)
 }

@@ -54,7 +54,7 @@ const mostSeen = 100_000
 // see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
-		r.fault(n, "", "the file has more than %d keys and items up to here, including those that aliases repeat", mostSeen)
+		r.fault(n, "", "the file has more than %d keys and items up to here, including those repeated by aliases", mostSeen)
 		r.seen = mostSeen + 1
 		return false
 	}

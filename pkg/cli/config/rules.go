@@ -124,7 +124,7 @@ func (r *Rules) Explain(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.decisions) == 0 && r.looked && len(r.predictor.Standing.Take)+len(r.predictor.Standing.Yield) > 0 {
-		fmt.Fprintln(w, "rules: no rule decided anything")
+		fmt.Fprintln(w, "rules: no rule decided any path")
 	}
 	width, _ := verb.Terminal(w)
 	for _, d := range r.sorted() {

@@ -132,7 +132,7 @@ func lacks(kind object.Kind, namespace, verb string) string {
 	if verb == "watch" {
 		how = "listed every few seconds"
 	}
-	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen with a delay"
+	return "you are not allowed to " + verb + " " + what + ": they are " + how + ", so changes are noticed late"
 }
 
 func (c *Connection) restConfig() (*rest.Config, error) {

@@ -104,7 +104,7 @@ const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"ID of the run, shown in output, Audit-IDs, locks and Events. All calls of a CI job and its retries can share one ID; or set $"+variable(RunID))
+		"ID of the run, shown in output, Audit-IDs, locks and Events. All calls in a CI job and its retries can share one ID. Can also be set with $"+variable(RunID))
 }
 
 // givenRun returns the ID from the command line or the environment; empty if there is none.

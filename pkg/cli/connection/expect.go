@@ -35,9 +35,9 @@ func variable(flag string) string {
 
 func (c *Connection) addGuards(flags *pflag.FlagSet) {
 	flags.String(ExpectContext, "",
-		"Refuse any context whose name does not match this pattern, such as 'prod-*'; or set $"+variable(ExpectContext))
+		"Refuse any context whose name does not match this pattern, such as 'prod-*'; can also be set with $"+variable(ExpectContext))
 	flags.String(ExpectCluster, "",
-		"Refuse any cluster whose kube-system namespace does not have this UID; or set $"+variable(ExpectCluster))
+		"Refuse any cluster whose kube-system namespace does not have this UID; can also be set with $"+variable(ExpectCluster))
 }
 
 // expectations returns all values of a guard. All of them must match, so that none overrides
@@ -107,7 +107,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, want := range wanted {
 		switch {
 		case name == "":
-			return object.Hinted("choose one with --context; without a kubeconfig, as in a Pod, guard with --"+ExpectCluster,
+			return object.Hinted("choose one with --context; without a kubeconfig, as in a Pod, use --"+ExpectCluster,
 				"no context is in use, but %s expects one", want)
 		case !text.Glob(want.value, name):
 			return object.Hinted(contextHint(raw, want),
@@ -116,7 +116,7 @@ func (c *Connection) ExpectedContext() error {
 	}
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
-			return object.Hinted("leave out --"+f+", or guard with --"+ExpectCluster+" alone",
+			return object.Hinted("leave out --"+f+", or use --"+ExpectCluster+" alone",
 				"--%s overrides the cluster of context %q, so the name of the context, which %s checks, does not identify the cluster", f, name, wanted[0])
 		}
 	}

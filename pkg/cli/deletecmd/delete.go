@@ -92,7 +92,7 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.target.Add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.cascade, "cascade", "background", "How dependents are deleted: background, foreground or orphan")
+	flags.StringVar(&f.cascade, "cascade", "background", "How to handle dependents: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
 	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds for graceful termination, if the kind supports it; a negative value selects the object's own period; 0 requires --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
@@ -213,7 +213,7 @@ func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.
 	case f.finalizer == "":
 		return nil
 	case len(t.Named) == 0:
-		return object.Hinted("name each as TYPE/NAME; a finalizer is never removed by selector or file",
+		return object.Hinted("name each object as TYPE/NAME; a finalizer is never removed by selector or file",
 			"--remove-finalizer requires the names of the objects")
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run cannot be combined")

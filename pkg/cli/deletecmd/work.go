@@ -201,6 +201,6 @@ func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 		}
 	}
 	for _, one := range l.kinds.Idle(kinds) {
-		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: no object of that kind is deleted", one)})
+		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: the deletion includes no object of that kind", one)})
 	}
 }

@@ -13,7 +13,7 @@ import (
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
-		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; use the verb owners to show who owns their fields, and the verb sets to list sets"
+		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; k8sconnect owners shows who owns their fields, and k8sconnect sets lists sets"
 	case "rollback", "undo", "rollout":
 		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic rolls back a run that fails"
 	case "create", "replace", "patch", "edit":
@@ -35,13 +35,13 @@ func ForeignHint(err error) string {
 	}
 	switch unknown.GetSpecifiedName() {
 	case "force-conflicts":
-		return "--take=all takes every contested field, --take=PATH one of them"
+		return "--take=all takes every contested field; --take=PATH takes one"
 	case "server-side":
 		return "leave it out: apply is always server-side"
 	case "interactive":
 		return "--dry-run=server shows what would be deleted; there are no prompts for single objects"
 	case "overwrite":
-		return "leave it out: --take=all takes every contested field, --yield=PATH leaves one unchanged"
+		return "leave it out: --take=all takes every contested field, and --yield=PATH leaves one unchanged"
 	case "all":
 		return "apply and diff always use every object in the input; delete and wait have --all for all objects of a type"
 	case "grace-period":
@@ -49,7 +49,7 @@ func ForeignHint(err error) string {
 	case "template":
 		return "-o jsonpath=TEMPLATE, or -o json with jq"
 	case "show-managed-fields":
-		return command.Kubectl("k8sconnect", "owners") + " shows each field with its owner; " + command.Kubectl("get", "--show-managed-fields") + " shows them as they are stored"
+		return command.Kubectl("k8sconnect", "owners") + " shows each field with its owner; " + command.Kubectl("get", "--show-managed-fields") + " shows the managed fields as they are stored"
 	case "subresource":
 		return "subresources are not applied here; kubectl apply --server-side --subresource=status does that"
 	case "enable-helm", "load-restrictor", "helm-command":
@@ -67,7 +67,7 @@ func ForeignHint(err error) string {
 	case "dry-run":
 		return "diff, owners, stuck and wait change nothing; " + command.Kubectl("k8sconnect", "diff") + " shows what apply would change"
 	case "readiness":
-		return "readiness: FILE in k8sconnect.yaml, next to the input or set with --config"
+		return "set readiness: FILE in k8sconnect.yaml, which is next to the input or named with --config"
 	case "explain-rules":
 		return "-v 1 shows the flag, annotation or rule that decided each path"
 	case "version":

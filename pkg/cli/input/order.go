@@ -280,7 +280,7 @@ func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKi
 	if err != nil {
 		return object.Kind{}
 	}
-	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served at %s: its objects are deleted at %s",
+	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served at %s: its objects are deleted through %s",
 		gvk.Kind, gvk.GroupVersion(), kind.GVK.GroupVersion())})
 	return kind
 }

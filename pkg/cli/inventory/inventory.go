@@ -73,7 +73,7 @@ func Parse(text string) (Of, error) {
 			return Of{Namespace: parts[1], Name: parts[2], tool: t}, nil
 		}
 	}
-	return Of{}, fmt.Errorf("%q: %s has no known inventory: use %s", text, parts[0], strings.Join(Kinds(), ", "))
+	return Of{}, fmt.Errorf("%q: %s has no known inventory: use one of %s", text, parts[0], strings.Join(Kinds(), ", "))
 }
 
 // String returns the reference as written in a flag.
@@ -112,7 +112,7 @@ func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 
 func elsewhere(by string) error {
 	return &object.HintedError{
-		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not in this one"),
+		Err:    errors.New("it applies its objects to another cluster (" + by + "), so they are not in this one"),
 		Advice: "name the objects, and select their cluster with --context",
 	}
 }

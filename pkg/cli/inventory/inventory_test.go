@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		"application/argocd/shop":                       "application/argocd/shop argocd-controller",
 		"applications.argoproj.io/argocd/shop":          "application/argocd/shop argocd-controller",
 		"applications.app.k8s.io/argocd/shop":           "has no known inventory",
-		"deployment/shop/web":                           "deployment has no known inventory: use kustomization, helmrelease, application",
+		"deployment/shop/web":                           "deployment has no known inventory: use one of kustomization, helmrelease, application",
 		"shop/web":                                      "not KIND/NAMESPACE/NAME",
 		"ks//web":                                       "not KIND/NAMESPACE/NAME",
 		"ks/a/b/c":                                      "not KIND/NAMESPACE/NAME",

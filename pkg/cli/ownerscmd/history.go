@@ -25,7 +25,7 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 	t := a.Target
 	if f.summary || f.migrate || f.expect != nil || f.from != nil || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive {
 		flagErr = object.Hinted("select by TYPE, -n or -A, --since, --manager and --path",
-			"--history of many objects reads their records: it cannot be combined with -l, --field-selector, -f, -k, --summary, --expect, --from or --migrate-versions")
+			"--history for many objects reads their records: it cannot be combined with -l, --field-selector, -f, -k, --summary, --expect, --from or --migrate-versions")
 	}
 	if a.Path != "" {
 		o.query.Path, pathErr = fieldpath.ParsePattern(a.Path)

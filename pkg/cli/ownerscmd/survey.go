@@ -45,7 +45,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"Expected managers, such as kube-*. List the fields outside the status that other managers own, and exit with 1 if there are any. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
-		"Move owners from API versions that are no longer served to a served version that has all their paths")
+		"Move owners off API versions that are no longer served, to a served version that has all their paths")
 	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only show what would be rewritten)")
 	help.Words(cmd, "dry-run", "none", "client")
 }
@@ -242,7 +242,7 @@ func unexpected(found []event.ObjectHolding) string {
 		}
 	}
 	slices.Sort(managers)
-	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
+	return fmt.Sprintf("unexpected owners in %s: %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
 // nowhere returns a message about the given managers that own nothing, and suggests similar names;
@@ -258,7 +258,7 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 	if said == nil {
 		return ""
 	}
-	return flag + ": no manager here is named " + strings.Join(said, ", ")
+	return flag + ": found no manager named " + strings.Join(said, ", ")
 }
 
 type unreadError struct {

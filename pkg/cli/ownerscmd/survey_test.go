@@ -48,7 +48,7 @@ func TestUnreadError(t *testing.T) {
 		},
 		"no answer from a server": {
 			unread: []event.Unread{pod, {Ref: pod.Ref, Err: fmt.Errorf("b: %w", transport.NoAnswer(transport.Wrong("it is null, not a list")))}},
-			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but does not answer this request: unexpected answer: it is null, not a list)",
+			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but did not answer this request: unexpected answer: it is null, not a list)",
 			hint:   "a proxy",
 		},
 		"objects": {
@@ -78,10 +78,10 @@ func TestUnexpectedManagersInOneLine(t *testing.T) {
 	if got := unexpected(nil); got != "" {
 		t.Error(got)
 	}
-	if got, want := unexpected(held("b", "a", "b")), "not expected: 2 objects of a, b"; got != want {
+	if got, want := unexpected(held("b", "a", "b")), "unexpected owners in 2 objects: a, b"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := unexpected(held("f", "e", "d", "c", "b", "a")), "not expected: 6 objects of a, b, c, d, e and 1 more"; got != want {
+	if got, want := unexpected(held("f", "e", "d", "c", "b", "a")), "unexpected owners in 6 objects: a, b, c, d, e and 1 more"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

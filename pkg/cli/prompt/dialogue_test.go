@@ -292,7 +292,7 @@ func TestUnleavablePathsCannotBeLeft(t *testing.T) {
 		t.Errorf("%s\n%s", diff, &u.screen)
 	}
 	_, second, _ := strings.Cut(u.screen.String(), "conflict 2 of 2")
-	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (a path at another API version cannot be left;") || strings.Contains(second, "leave") {
+	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (a path at another API version cannot be left to its owner;") || strings.Contains(second, "leave") {
 		t.Errorf("unexpected second question:\n%s", second)
 	}
 	u = &user{lines: []string{"t", "l", "ta", "la", "q"}}

@@ -117,7 +117,7 @@ func prompt(q question) string {
 	return line + ": "
 }
 
-const cannotBeLeft = "a path at another API version cannot be left; apply at that version"
+const cannotBeLeft = "a path at another API version cannot be left to its owner; apply at that version"
 
 func help(q question) []string {
 	var lines []string

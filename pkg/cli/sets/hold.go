@@ -182,5 +182,5 @@ func (l *Locking) Release(ctx context.Context) {
 
 // rights returns the permissions that a run needs on Leases.
 func rights(lease object.Ref) string {
-	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
+	return "a run of a set needs the verbs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

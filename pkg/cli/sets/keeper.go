@@ -67,7 +67,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
-		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("the set cannot be rolled back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("the set cannot be rolled back to this run, because its history cannot be kept: %v; --history=0 keeps no history", err)})
 	}
 }
 
@@ -321,7 +321,7 @@ func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager
 	case err != nil:
 		return nil, err
 	case filled == nil:
-		k.Emit(event.Warned{Ref: ref, Text: "no longer exists and is not created again: the history does not keep the values of a Secret in another namespace"})
+		k.Emit(event.Warned{Ref: ref, Text: "no longer exists and will not be recreated: the history does not record the values of a Secret in another namespace"})
 	default:
 		k.Emit(event.Warned{Ref: ref, Text: "keeps its current values: the history does not record the values of a Secret in another namespace"})
 	}

@@ -67,7 +67,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 			case namespace == "" && kind.Namespaced:
 				err = &object.HintedError{Err: err, Advice: "list the sets in a namespace that you may read: " + command.Kubectl("k8sconnect", "sets") + " -n NAMESPACE"}
 			case kind.Namespaced:
-				err = &object.HintedError{Err: err, Advice: "listing sets needs list on secrets and configmaps: see docs/rbac.md"}
+				err = &object.HintedError{Err: err, Advice: "listing sets needs the verb list on secrets and configmaps: see docs/rbac.md"}
 			}
 			faults = append(faults, err)
 		}

@@ -43,7 +43,7 @@ func (r *Run) recall(ctx context.Context) error {
 	}
 	r.recalled = true
 	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf(
-		"is gone, but %s found, so the parent is created again. Members whose kind or namespace is in neither the input nor the history are not found; they have the label %s",
+		"is gone, but %s found, so the parent is created again. Members whose kind or namespace is in neither the input nor the history cannot be found this way; they have the label %s",
 		found(len(members)), applyset.Selector(r.set.ID()))})
 	return nil
 }
@@ -70,7 +70,7 @@ func (r *Run) checkParent(ctx context.Context) {
 	default:
 		return
 	}
-	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run, so no record is left of where the members of the set are. " +
+	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run, so nothing records where the members of the set are. " +
 		"They still have its label: run this again to create the parent and to find the members in the kinds and namespaces of the input and the history"})
 }
 

@@ -180,7 +180,7 @@ func (r *Run) check(p *plan.Plan) error {
 		return object.Hinted("create it first: only you know its spec",
 			"%s does not exist, and only a Secret or a ConfigMap is created automatically", parent)
 	case r.set.Exists && builtin && r.set.Record.IsNew() && !r.options.adopt:
-		return object.Hinted("choose another name for the set; --allow-join uses this object anyway",
+		return object.Hinted("choose another name for the set, or use this object with --allow-join",
 			"%s already exists and is not a set", parent)
 	}
 	if err := r.set.Record.Check(); err != nil {

@@ -76,7 +76,7 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case apierrors.IsNotFound(err):
 		return s, nil
 	case apierrors.IsForbidden(err):
-		return nil, object.Hinted("a set requires get on its parent; docs/rbac.md lists all permissions",
+		return nil, object.Hinted("a set requires the verb get on its parent; docs/rbac.md lists all permissions",
 			"the set %s cannot be read: %w", ref, err)
 	case err != nil:
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 	if applyset.MayBeParent(s.Kind.GVK.GroupKind()) {
 		return nil
 	}
-	no := object.Hinted("a Secret or a ConfigMap can, or a custom resource whose CRD has the label "+applyset.ParentTypeLabel,
+	no := object.Hinted("use a Secret, a ConfigMap or a custom resource whose CRD has the label "+applyset.ParentTypeLabel,
 		"%s cannot be the parent of a set", s.Kind.GVK.GroupKind())
 	if s.Kind.GVK.Group == "" {
 		return no

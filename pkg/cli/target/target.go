@@ -42,7 +42,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"Field selector for a TYPE, such as status.phase=Failed; the supported fields depend on the TYPE")
 	help.Words(cmd, fieldSelectorFlag)
 	cmd.Flags().BoolVar(&f.All, "all", false, "All objects of the TYPE in the namespace")
-	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")
+	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "All namespaces; requires -l, --all or --field-selector")
 }
 
 const fieldSelectorFlag = "field-selector"

@@ -47,7 +47,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	}
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
-		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server could not be asked: ", err.Error(), width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("CRD annotations are ignored, because the server could not be asked: ", err.Error(), width))
 		word, group, _ := strings.Cut(o.Kind, ".")
 		gk = schema.GroupKind{Group: group, Kind: word}
 		if others = knownKinds(o.Kind, o.Rules); len(others) > 0 {

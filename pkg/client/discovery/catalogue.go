@@ -91,7 +91,7 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 		for gv := range now.failed {
 			names = append(names, gv.String())
 		}
-		t.unknown = fmt.Errorf("the kinds of %s are unknown, because its server does not answer", strings.Join(sortedOnce(names), ", "))
+		t.unknown = fmt.Errorf("the kinds in %s are unknown, because their server did not answer", strings.Join(sortedOnce(names), ", "))
 	}
 	return t, nil
 }

@@ -246,7 +246,7 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	case path == "/api" && apierrors.IsNotFound(err): // Not every server has the core API.
 		return served{groups: &metav1.APIGroupList{}, whole: true}, nil
 	case apierrors.IsNotFound(err): // Every server has groups, so another program answered.
-		return served{}, transport.Wrong("/apis is not found")
+		return served{}, transport.Wrong("/apis was not found")
 	case err != nil:
 		return served{}, err
 	}

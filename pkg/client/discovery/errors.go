@@ -57,7 +57,7 @@ func (e *NoKindError) Hint() string {
 		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
-		return "the server only answers requests to create one, so there is nothing to read or delete"
+		return "the server only answers requests to create such objects, so there is nothing to read or delete"
 	}
 	if e.Err != nil {
 		return apiHint(e.GVK)
@@ -65,7 +65,7 @@ func (e *NoKindError) Hint() string {
 	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // Kubernetes' own kinds have no CRDs.
 		return "see what this version of Kubernetes serves: " + command.Kubectl("api-resources", "--api-group="+e.GVK.Group)
 	}
-	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
+	return "install its CRD, add the CRD to the set, or use apply --await-kinds to wait for an operator that installs it"
 }
 
 // UntoldKindError says that the server behind the kind's API does not answer. Only objects of that
@@ -155,7 +155,7 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 func ofServer(err error) error {
 	if untold(err) {
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",
-			"the server does not say which kinds it serves: %w", err)
+			"the server did not say which kinds it serves: %w", err)
 	}
 	return err
 }

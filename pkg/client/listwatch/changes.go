@@ -90,7 +90,7 @@ func (w *watching) count(ctx context.Context) error {
 func (w *watching) seeMetadata(f frame) error {
 	var o metav1.PartialObjectMetadata
 	if err := json.Unmarshal(f.Object, &o); err != nil || o.ResourceVersion == "" {
-		w.unreadable(transport.Wrong("a watch event of %s cannot be read", w.kind.GVR().GroupResource()))
+		w.unreadable(transport.Wrong("a watch event for %s cannot be read", w.kind.GVR().GroupResource()))
 		return errTooOld
 	}
 	if f.Type != "BOOKMARK" {

@@ -53,7 +53,7 @@ func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	}
 	last, err := pages.Read(ctx)
 	if errors.Is(err, errNoProgress) {
-		err = transport.NoAnswer(transport.Wrong("the list of %s makes no progress", l.Kind.GVR().GroupResource()))
+		err = transport.NoAnswer(transport.Wrong("the list of %s returned the same continue token twice", l.Kind.GVR().GroupResource()))
 	}
 	return last, err
 }
@@ -119,7 +119,7 @@ func fieldsOf(sel object.Selection, more ...string) string {
 // requests everything at once, so nothing can expire.
 const restarts = 2
 
-var errNoProgress = errors.New("the list makes no progress")
+var errNoProgress = errors.New("the list returned the same continue token twice")
 
 // Pages reads a list page by page. A list that keeps expiring costs at most six requests (edge case
 // 94).

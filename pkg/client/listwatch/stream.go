@@ -27,7 +27,7 @@ const (
 	watchLate = 5 * time.Second
 )
 
-var errTooOld = errors.New("the version to watch from is too old")
+var errTooOld = errors.New("the resourceVersion to watch from is too old")
 
 // follow reports changes since version, and resumes a watch that ends. It returns errTooOld if the
 // list must be read again.
@@ -182,7 +182,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	case "ADDED", "MODIFIED", "DELETED":
 		return u, transport.Check(u, w.kind)
 	}
-	return nil, transport.Wrong("a watch event has the type %q", f.Type)
+	return nil, transport.Wrong("a watch event has the unknown type %q", f.Type)
 }
 
 // broken handles an ERROR event. It reports the error unless the version expired. It returns

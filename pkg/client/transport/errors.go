@@ -125,7 +125,7 @@ func Unanswered(advice, format string, args ...any) error {
 
 // NoAnswer returns the error for a request that a reachable server did not answer.
 func NoAnswer(err error) error {
-	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
+	return Unanswered(Hint, "the API server is reachable, but did not answer this request: %w", err)
 }
 
 // busyError says that the server was too busy at every attempt. This is not a refusal (edge case
@@ -147,7 +147,7 @@ func (e *busyError) Unwrap() error { return e.err }
 func (e *busyError) Unreachable() bool { return true }
 
 func (e *busyError) Hint() string {
-	return cmp.Or(object.HintOf(e.err), "retry later; --server-timeout=5m keeps trying longer")
+	return cmp.Or(object.HintOf(e.err), "retry later, or keep trying longer with --server-timeout=5m")
 }
 
 // underwayError says that a write may have been carried out. It was stopped while in progress, or

@@ -104,7 +104,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		failed = &failure{kind: r.Ref.GVK, code: StatusOf(err).Code}
 		if asked > 0 {
-			err = fmt.Errorf("%w; it asks clients to wait %s", err, asked.Round(time.Second))
+			err = fmt.Errorf("%w; the server asks clients to wait %s", err, asked.Round(time.Second))
 		}
 		if class != Lost {
 			said = err

@@ -79,7 +79,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case isTooCostly(err):
-		err = errors.New("the expression costs too much")
+		err = errors.New("the expression is too expensive")
 	case celErr != nil && x.isAbsence(celErr, state):
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case IsSecret(x.gvk):

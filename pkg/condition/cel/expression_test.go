@@ -63,7 +63,7 @@ func TestExpensiveExpressions(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			got := x.Evaluate(t.Context(), obj)
 			runtime.ReadMemStats(&after)
-			if got.Met || got.Err == nil || !strings.HasPrefix(got.Err.Error(), "the expression costs too much") {
+			if got.Met || got.Err == nil || !strings.HasPrefix(got.Err.Error(), "the expression is too expensive") {
 				t.Errorf("%+v", got)
 			}
 			if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 400 {

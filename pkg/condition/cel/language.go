@@ -127,7 +127,7 @@ func limits(env *cel.Env) []cel.ProgramOption {
 		}
 		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
 			if size(args) > maxSize {
-				return types.NewErr("the expression costs too much: more than %d MB in one call", maxSize>>20)
+				return types.NewErr("the expression is too expensive: more than %d MB in one call", maxSize>>20)
 			}
 			return impl(args...)
 		}), nil

@@ -252,7 +252,7 @@ func TestQuotas(t *testing.T) {
 		"Pods":                     {set: workload("StatefulSet", "db", 3, asks("")), cluster: quota("pods: '2'", "", ""), want: []string{"QuotaExceeded statefulset.apps/db -n prod .spec"}},
 		"two Deployments together exceed the quota": {
 			set: workload("Deployment", "a", 2, asks("")) + "\n---\n" + workload("Deployment", "b", 2, asks("")), cluster: quota("pods: '3'", "", ""),
-			want: []string{"QuotaExceeded deployment.apps/b -n prod .spec"}, says: "has 3 of 3 left, and objects earlier in this set take 2",
+			want: []string{"QuotaExceeded deployment.apps/b -n prod .spec"}, says: "has 3 of 3 left, and earlier objects in this set take 2",
 		},
 		"existing Pods are counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
 		"one more Pod is too many":     {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},

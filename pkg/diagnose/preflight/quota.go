@@ -124,7 +124,7 @@ func (b balance) said() string {
 		said = "; objects in this set release " + b.freed.String()
 	}
 	if !b.taken.IsZero() {
-		said += ", and objects earlier in this set take " + b.taken.String()
+		said += ", and earlier objects in this set take " + b.taken.String()
 	}
 	return said
 }
@@ -148,9 +148,9 @@ func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remar
 			}
 			return []event.Remarked{{
 				Ref: d.of.Ref, Code: "QuotaNeedsResources", Path: fmt.Sprintf("%s.containers[name=%q].resources.%s", d.path, d.spec.Containers[i].Name, field),
-				Text: fmt.Sprintf("its Pods are refused: ResourceQuota %s in namespace %s counts %s, but container %s does not set it",
+				Text: fmt.Sprintf("its Pods will be refused: ResourceQuota %s in namespace %s counts %s, but container %s does not set it",
 					text.Excerpt(q.Name), text.Excerpt(q.Namespace), name, text.Excerpt(d.spec.Containers[i].Name)),
-				Hint: fmt.Sprintf("set %s.%s for each container, or a default with a LimitRange", field, what),
+				Hint: fmt.Sprintf("set %s.%s for each container, or set a default with a LimitRange", field, what),
 			}}
 		}
 	}

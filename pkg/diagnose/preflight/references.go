@@ -237,7 +237,7 @@ func (v *view) pullSecrets() []event.Remarked {
 			told[first.Key()] = true
 			out = append(out, event.Remarked{
 				Ref: t.of.Ref, Code: "PullSecretMissing", Path: t.path + ".imagePullSecrets",
-				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images from %s are pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
+				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images from %s will be pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
 				Hint: "add the Secret to the set, or create it: kubectl create secret docker-registry",
 			})
 		}

@@ -68,7 +68,7 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 		if n, err := intstr.GetScaledValueFromIntOrPercent(most, 100, true); scaled || err != nil || n > 0 {
 			return nil
 		}
-		return []event.Remarked{blocked(ref, ".spec.maxUnavailable", "maxUnavailable is "+most.String()+": it allows no eviction, however many Pods are ready")}
+		return []event.Remarked{blocked(ref, ".spec.maxUnavailable", "maxUnavailable is "+most.String()+", which allows no eviction, however many Pods are ready")}
 	}
 	least := b.Spec.MinAvailable
 	if least == nil {
@@ -78,7 +78,7 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 		if scaled {
 			return nil
 		}
-		return []event.Remarked{blocked(ref, ".spec.minAvailable", "minAvailable is "+least.String()+": it allows no eviction, however many Pods are ready")}
+		return []event.Remarked{blocked(ref, ".spec.minAvailable", "minAvailable is "+least.String()+", which allows no eviction, however many Pods are ready")}
 	}
 	pods, of, known := v.selected(ref.Namespace, selector)
 	if !known || pods == 0 || scaled && !comesToHaveFewer(of) {
@@ -88,7 +88,7 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 	if err != nil || int64(n) < pods {
 		return nil
 	}
-	r := blocked(ref, ".spec.minAvailable", fmt.Sprintf("minAvailable is %s, and %s has %s: it allows no eviction, however many of them are ready",
+	r := blocked(ref, ".spec.minAvailable", fmt.Sprintf("minAvailable is %s, and %s has %s: no eviction is allowed, however many of them are ready",
 		least, text.Excerpt(of.Ref.Resource()), text.Count(int(pods), "Pod")))
 	if scaled {
 		r.Ref, r.Path = of.Ref, ".spec.replicas"

@@ -184,7 +184,7 @@ func isOf(pod *unstructured.Unstructured, templates []template) bool {
 
 func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
 	a, sure := v.Collect(diagnose.Question{
-		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",
+		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: selector.String(), Kept: "Pods matched by preflight",
 	}, diagnose.Matching(func(*unstructured.Unstructured) bool { return true }))
 	return a.Objects, sure
 }

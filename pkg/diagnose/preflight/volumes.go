@@ -65,7 +65,7 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 		return false // Pods on one node can share it.
 	}
 	r.Code = "VolumeShared"
-	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one uses PersistentVolumeClaim %s (ReadWriteOnce): on another node, it may wait for the volume forever; on the same node, both use it", text.Excerpt(claim))
+	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one uses PersistentVolumeClaim %s (ReadWriteOnce): on another node, the new Pod may wait for the volume forever; on the same node, both Pods use it", text.Excerpt(claim))
 	return true
 }
 

@@ -162,7 +162,7 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 			continue
 		}
 		if d.Backend(*h.Service).Dead {
-			found = append(found, d.unreachable(h, "no dry run was possible: inferred from its rules and its service"))
+			found = append(found, d.unreachable(h, "inferred from its rules and its service, because no dry run was possible"))
 		}
 	}
 	return found

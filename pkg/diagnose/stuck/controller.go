@@ -45,7 +45,7 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 	cause := event.Cause{Code: FinalizerControllerGone, Message: message, Evidence: append(d.set(u, finalizer), s.Evidence...)}
 	return finding{rank: rankBroken, Cause: removing(cause, u, finalizer,
 		"whatever the finalizer should clean up, inside or outside the cluster, is left behind and must be found by hand; "+
-			"if you can, install its controller again instead")}
+			"if possible, reinstall its controller instead")}
 }
 
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {

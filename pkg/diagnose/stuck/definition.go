@@ -110,11 +110,11 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	}
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     ConversionWebhookDown,
-		Message:  "the webhook that converts " + text.Excerpt(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
+		Message:  "the webhook that converts " + text.Excerpt(crd.GetName()) + " between its versions does not answer, so its objects can be neither listed nor changed",
 		Evidence: append(append([]string{"it is called at " + text.Excerpt(at)}, b.Evidence...), failure...),
 		Next: command.Kubectl("patch") + " " + diagnose.On(object.RefOf(crd)) + " --type=merge -p " +
 			text.ShellQuote(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
-		Risk:      "without conversion, objects are served as they were stored, and writing them drops fields that the other version names differently",
+		Risk:      "without conversion, objects are served as stored, and a write drops fields whose names differ between the versions",
 		BlockedBy: object.RefOf(crd),
 	}}
 	if b.Next != "" {
@@ -167,7 +167,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
 		first := object.RefOf(dependents[0])
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
-		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" left with an owner reference to it, such as "+diagnose.Name(first))
+		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still linked to it by an owner reference, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
 		// Releasing a dependent is an update, which may be refused too.
 		found = append(d.admission(dependents[0], releases), found...)
@@ -204,12 +204,12 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	ref := object.RefOf(first)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ForegroundDependents,
-		Message:   "it goes away after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
+		Message:   "it can go away only after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
 		Next:      command.Kubectl("k8sconnect", "stuck") + " " + diagnose.On(ref),
 		BlockedBy: ref,
 	}}
 	if len(dependents) > 1 {
-		f.Message = "it goes away after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
+		f.Message = "it can go away only after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
 	}
 	if diagnose.Terminating(first) {
 		f.Evidence = []string{diagnose.Name(ref) + " has been terminating for " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}

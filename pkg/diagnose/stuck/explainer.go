@@ -120,7 +120,7 @@ func progress(f Facts) (finding, bool) {
 	rate := float64(gone) / took.Seconds()
 	moving := finding{rank: rankMoving, Cause: event.Cause{
 		Code:    Progressing,
-		Message: fmt.Sprintf("it is not stuck: %d of its objects went away in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
+		Message: fmt.Sprintf("it is not stuck: %d of its objects went away in the last %s, %s remaining", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
 	}}
 	if f.After.Left > 0 {
 		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it will take another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}

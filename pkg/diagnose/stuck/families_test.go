@@ -72,7 +72,7 @@ func TestNamespaces(t *testing.T) {
 		"an object not yet deleted that nothing blocks": {
 			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{readyReplicas: 1}", 1),
 			answers: diagnosetest.Answers{May: []string{"system:serviceaccount:ops:op update"}},
-			codes:   []string{ContentRemains}, says: []string{"their turn may still come"},
+			codes:   []string{ContentRemains}, says: []string{"this may still happen"},
 		},
 		"a webhook refuses the deletion of its contents": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
@@ -288,7 +288,7 @@ status: {attached: true, detachError: {message: timed out}}`,
 		},
 		"a load balancer without a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
-			codes:   []string{LoadBalancerControllerGone}, says: []string{"is left at the provider"},
+			codes:   []string{LoadBalancerControllerGone}, says: []string{"remains at the provider"},
 		},
 		"a load balancer with a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}

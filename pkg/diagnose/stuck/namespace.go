@@ -112,7 +112,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 		cause := event.Cause{
 			Code:     NamespaceFinalizer,
 			Message:  "the namespace has a finalizer in its spec that nothing has removed: " + text.Excerpt(finalizer),
-			Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
+			Evidence: []string{"it is in spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
 		}
 		found = append(found, finding{rank: rankBroken, Cause: removing(cause, live, finalizer, "whatever the finalizer should clean up is left behind")})
 	}
@@ -141,7 +141,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{
 		Code:      DeletionRefused,
-		Message:   "the namespace controller could not delete " + text.Count(len(c.present), "object") + " in it",
+		Message:   "the namespace controller could not delete " + text.Count(len(c.present), "object") + " in the namespace",
 		Evidence:  []string{said},
 		Next:      command.Kubectl("delete") + " " + diagnose.On(first) + " --dry-run=server",
 		BlockedBy: first,
@@ -247,7 +247,7 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
-		f.Evidence = append(f.Evidence, "none of them is being deleted yet: their turn may still come")
+		f.Evidence = append(f.Evidence, "none of them is being deleted yet: this may still happen")
 	}
 	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", text.Count(c.total(), "object"), len(c.going))

@@ -153,7 +153,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	leases, sureOfLeases := d.Leases()
 	s := diagnose.Search{Sure: sure && sureOfLeases}
 	if s.Sure {
-		s.Evidence = []string{"no workload and no lease is named " + cloudController}
+		s.Evidence = []string{"no workload or lease is named " + cloudController}
 	}
 	for _, l := range leases {
 		if !strings.Contains(l.Ref.Name, cloudController) {
@@ -173,7 +173,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 		Message:  "this cluster runs no cloud controller that could release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
 	}
-	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer is left at the provider, and keeps costing money")}}
+	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer remains at the provider, and keeps costing money")}}
 }
 
 func builtIn(finalizer string) (waits string, ok bool) {
@@ -216,7 +216,7 @@ func (d *diagnosis) controllerManager() []finding {
 	}
 	return []finding{{rank: rankServer, Cause: event.Cause{
 		Code:      ControllerManagerDown,
-		Message:   "kube-controller-manager is not running: nothing that Kubernetes itself cleans up will go away",
+		Message:   "kube-controller-manager is not running: objects that Kubernetes itself cleans up will not go away",
 		Evidence:  []string{l.String(d.Now)},
 		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
 		BlockedBy: object.RefOf(u),

@@ -197,7 +197,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	causes := Diagnose(facts)
-	if causes[0].Code != Progressing || !strings.Contains(causes[0].Message, "8 objects left") {
+	if causes[0].Code != Progressing || !strings.Contains(causes[0].Message, "8 objects remaining") {
 		t.Errorf("%+v", causes)
 	}
 	// The second explanation compares its count with that of the first.

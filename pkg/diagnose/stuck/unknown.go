@@ -35,7 +35,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 		Next:     command.Kubectl("get") + " " + diagnose.On(ref) + " -o yaml --show-managed-fields",
 	}}
 	if len(u.GetFinalizers()) > 0 {
-		f.Message = "no cause was found: it is unknown what its finalizers wait for"
+		f.Message = "no cause was found: it is unknown what its finalizers are waiting for"
 		f.Evidence = []string{"finalizers: " + text.Excerpt(strings.Join(u.GetFinalizers(), ", "))}
 	}
 	return f
@@ -115,7 +115,7 @@ func (d *diagnosis) unread() (finding, bool) {
 		Code:     NotPermitted,
 		Message:  text.Count(len(denied), "read") + " failed for lack of permission: there may be more causes",
 		Evidence: diagnose.Some(append(denied, failed...), 8),
-		Next:     "try again as a user with permission to read them",
+		Next:     "try again as a user with permission for these reads",
 	}}
 	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
@@ -153,7 +153,7 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapUnreadable]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{ // KEP-3926; edge case 66
 			Code:     Undecryptable,
-			Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
+			Message:  "objects in the store cannot be decrypted or decoded, so they can be neither listed nor deleted",
 			Evidence: diagnose.Some(said, 5),
 			Next:     "restore the key with which they were written (the API server's EncryptionConfiguration); only if it is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
 			Risk:     "deleting objects that cannot be read bypasses their finalizers; whatever they represent may be left behind",

@@ -72,7 +72,7 @@ func TestContainers(t *testing.T) {
 		},
 		"a signal": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
-			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 139, by signal 11 (SIGSEGV) each time it starts"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 139 (signal 11, SIGSEGV) each time it starts"},
 		},
 		"out of memory": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`),

@@ -161,7 +161,7 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NotObserved",
-		Message:  rule.Name(r) + ": its controller has not observed its latest change yet",
+		Message:  rule.Name(r) + ": the controller has not observed the latest change yet",
 		Evidence: []string{fmt.Sprintf(".metadata.generation is %d, .status.observedGeneration %d", u.GetGeneration(), *seen)},
 		Next:     rule.Describe(r),
 	}
@@ -249,7 +249,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	if !s.Sure {
 		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list some kinds that would show it")
 	} else if manager != "" {
-		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
+		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet could be identified as "+text.Excerpt(manager))
 	}
 	return f
 }
@@ -282,7 +282,7 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	case diagnose.ScaledDown:
 		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has 0 replicas")
 		f.Next = rule.Kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
-		f.Risk = "it may have been stopped on purpose, and once it runs, it will act on all its objects"
+		f.Risk = "it may have been stopped on purpose; once it runs again, it will act on all its objects"
 	case diagnose.Crashes:
 		f.Evidence = append(f.Evidence, state.Evidence...)
 		f.Next = state.Next

@@ -34,19 +34,19 @@ func TestCustom(t *testing.T) {
 		},
 		"not observed, and the controller is not ready": {
 			facts:    widget(by, ", status: {observedGeneration: 2}") + crd + operator("1", "0"),
-			want:     []string{"ControllerDown: widget.example.com/w -n prod: its controller has not observed its latest change yet: the controller, deployment.apps/op -n system, is not ready"},
+			want:     []string{"ControllerDown: widget.example.com/w -n prod: the controller has not observed the latest change yet: the controller, deployment.apps/op -n system, is not ready"},
 			evidence: []string{".metadata.generation is 3, .status.observedGeneration 2", "its status is written by widget-operator"},
 		},
 		"not observed, with a generation that is a string (edge case 47)": {
 			facts:    widget(by, `, status: {observedGeneration: "2"}`) + crd + operator("1", "1"),
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: the controller has not observed the latest change yet"},
 			evidence: []string{"its controller is probably deployment.apps/op -n system, which is ready"},
 			next:     "kubectl logs deployment.apps/op --all-containers --tail=100 -n system",
 		},
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet", "NotAllowed: you are not allowed to read these, so their state is unknown: deployments"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: the controller has not observed the latest change yet", "NotAllowed: you are not allowed to read these, so their state is unknown: deployments"},
 			evidence: []string{"it is unknown whether its controller is running: you are not allowed to list Deployments"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},

@@ -42,7 +42,7 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	c := event.Cause{
 		Code:     "LoadBalancerPending",
 		Message:  rule.Name(r) + " has no address yet: no controller has set up its load balancer",
-		Evidence: []string{"type LoadBalancer, .status.loadBalancer.ingress is empty"},
+		Evidence: []string{".spec.type is LoadBalancer, but .status.loadBalancer.ingress is empty"},
 		Next:     rule.Describe(r),
 	}
 	if class := s.Spec.LoadBalancerClass; class != nil {

@@ -224,7 +224,7 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 		Code:    "StatefulSetPodStuck",
 		Message: fmt.Sprintf("Pod %s has an older revision and is not ready; %s waits for it instead of replacing it", pod.Name, rule.Name(r)),
 		Evidence: []string{
-			fmt.Sprintf("Pod %s has revision %s, the latest is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
+			fmt.Sprintf("Pod %s has revision %s; the latest is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
 			".spec.podManagementPolicy is OrderedReady",
 		},
 		Next:      rule.Kubectl(pod.Namespace, "delete", "pod", pod.Name),

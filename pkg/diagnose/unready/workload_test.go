@@ -140,7 +140,7 @@ func TestWorkloads(t *testing.T) {
 		},
 		"no progress in an older generation (edge case 52)": {
 			facts:    deployment("", "observedGeneration: 4, "+exceeded),
-			want:     []string{"NotObserved: deployment.apps/web -n prod: its controller has not observed its latest change yet"},
+			want:     []string{"NotObserved: deployment.apps/web -n prod: the controller has not observed the latest change yet"},
 			evidence: []string{".metadata.generation is 5, .status.observedGeneration 4"},
 		},
 		"a StatefulSet waits for a Pod of an older revision": {

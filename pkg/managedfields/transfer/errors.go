@@ -13,14 +13,14 @@ import (
 
 var (
 	// ErrUnmanaged means that an object has no managed fields, so no field has an owner.
-	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
+	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply will conflict with before-first-apply over every difference; "+
 		"if the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives the receiver the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
 	// ErrLast means that no field would have an owner after the transfer. The API server would then
 	// attribute all fields to before-first-apply, and each apply would conflict with that manager.
-	ErrLast = object.Hinted("the server assigns an object without managed fields to before-first-apply at the next apply; "+
+	ErrLast = object.Hinted("at the next apply, the server would assign all fields to before-first-apply; "+
 		"give the fields to a manager, with --to, so that they have an owner",
-		"it would have no owner left")
+		"none of its fields would have an owner")
 )
 
 // NotOwnedError means that the givers do not own a path.

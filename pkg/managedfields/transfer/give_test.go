@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 		"no managed fields":              {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
 		"nothing owned":                  {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
 		"a typo":                         {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
-		"the last owner":                 {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
+		"the last owner":                 {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "none of its fields would have an owner", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.path != "" {

@@ -58,8 +58,8 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	case has(other): // It only writes a subresource, as controllers do.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
-	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what its manifest does not set; "+
-		"--as-operation=update if not. Managers of this object: "+strings.Join(managers(entries), ", "),
+	return to, object.Hinted("use --as-operation=apply if the manager uses server-side apply (its next apply removes what its manifest does not set), "+
+		"or --as-operation=update if not. Managers of this object: "+strings.Join(managers(entries), ", "),
 		"%q owns none of its fields yet, so it is unknown how this manager writes", w.To)
 }
 

@@ -28,7 +28,7 @@ func (a *Aliases) Admit(d *Document) error {
 	}
 	var m measure
 	m.document(d)
-	const hint = "the API server accepts requests of up to 3 MiB: use fewer aliases, or split it into several objects"
+	const hint = "the API server accepts requests of up to 3 MiB: use fewer aliases, or split the object into several"
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:
@@ -36,7 +36,7 @@ func (a *Aliases) Admit(d *Document) error {
 			size(m.added), size(maxExpansion)), hint)
 	case a != nil && a.total.Add(m.added) > maxTotal:
 		return At(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
-			"split it into several runs")
+			"split the input into several runs")
 	}
 	return nil
 }

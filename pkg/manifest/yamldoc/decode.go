@@ -82,7 +82,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	var rest any
 	if err := decoder.Decode(&rest); !errors.Is(err, io.EOF) {
 		return nil, []error{At(d.below(max(yamlLine(err), 1)-1),
-			"text after the end of the object, which begins at line "+strconv.Itoa(max(d.Line, 1)),
+			"text after the end of the object that begins at line "+strconv.Itoa(max(d.Line, 1)),
 			"start all top-level lines of an object in the same column; separate objects with ---")}
 	}
 	value, fault := toJSON(value)

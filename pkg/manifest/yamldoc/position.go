@@ -94,7 +94,7 @@ func (d *Document) keyFaults() []error {
 		if source.Line > 0 {
 			source.Line = line
 		}
-		return []error{At(source, "two objects are in one document", "put a line with only --- before this line")}
+		return []error{At(source, "one document contains two objects", "put a line with only --- before this line")}
 	}
 	var faults []*object.FaultError
 	for n := range d.all() {

@@ -118,7 +118,7 @@ func tables(s event.Surveyed) []table {
 	all := []table{managers(s), holdings(s)}
 	if len(s.Unexpected) > 0 {
 		all[0].Note += " Coloured: a manager that was not expected; its objects are listed below."
-		all = append(all, objects("Not expected", "Fields of unexpected managers, outside the status.", s.Unexpected))
+		all = append(all, objects("Not expected", "Fields outside the status that belong to unexpected managers.", s.Unexpected))
 	}
 	if len(s.Leaving) > 0 {
 		all = append(all, objects("If they left", "Fields that would have no owner without "+managersText(s.From)+".", s.Leaving))

@@ -61,7 +61,7 @@ func deleteStory() []event.Event {
 		event.Going{Ref: shop, Done: 1200, Total: 2000},
 		event.Retrying{Ref: ref("v1", "ConfigMap", "prod", ""), Err: errors.New("etcd is away"), Left: 5 * time.Minute},
 		stuck("one"), stuck("two"), stuck("one"),
-		event.Deleted{Ref: config("far"), Action: event.Unknown, Err: errors.New("could not be read for 5m0s (9 errors), the last: no")},
+		event.Deleted{Ref: config("far"), Action: event.Unknown, Err: errors.New("could not be read for 5m0s (9 errors); last error: no")},
 		remains("two"), remains("one"),
 		event.Deleted{Ref: shop, Action: event.Skipped, Err: errors.New("objects that must be deleted first are still there")},
 	}

@@ -239,7 +239,7 @@ func TestOwnersRemarks(t *testing.T) {
 			[]string{".spec.selector.matchLabels is a part of .spec.selector, which is owned as a whole\n"},
 		},
 		"no managed fields (edge case 17)": {unmanaged, []string{"it has no managed fields", "\nno owner  data:\n            a: b\n"}},
-		"no record":                        {event.Owned{Ref: web(), History: &event.History{}}, []string{"no takeover is recorded"}},
+		"no record":                        {event.Owned{Ref: web(), History: &event.History{}}, []string{"no takeovers recorded"}},
 		"unknown coverage": {
 			event.Owned{Ref: web(), History: &event.History{Coverage: event.Coverage{Unknown: "no permission"}}},
 			[]string{"start of the watch unknown: no permission"},

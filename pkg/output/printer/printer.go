@@ -51,7 +51,7 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 		formats := append([]string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}, more...)
 		err := unknownFormat(o.Format, formats)
 		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
-			return nil, &object.HintedError{Err: err, Advice: "-o jsonpath=TEMPLATE, or -o json with jq"}
+			return nil, &object.HintedError{Err: err, Advice: "use -o jsonpath=TEMPLATE, or -o json with jq"}
 		}
 		return nil, err
 	}

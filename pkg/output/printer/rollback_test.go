@@ -20,7 +20,7 @@ func TestUnownedAfterARollback(t *testing.T) {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gizmo"}, Namespace: "prod", Name: "g"}
 	path := fieldpath.Path{fieldpath.FieldElement("spec"), fieldpath.FieldElement("size")}
 	for format, want := range map[string][]string{
-		output.Table: {"restored    gizmo.example.com/g -n prod", "unowned  .spec.size  alice could not get it back, because this manager has since applied at another API version"},
+		output.Table: {"restored    gizmo.example.com/g -n prod", "unowned  .spec.size  alice could not get it back, because that manager has since applied at another API version"},
 		output.JSON:  {`"unreturned":[{"manager":"alice","paths":[".spec.size"]}]`, `"action":"restored"`},
 		output.JUnit: {"alice could not get back: .spec.size"},
 	} {

@@ -362,7 +362,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 		for _, u := range back.Unreturned {
 			for _, path := range u.Paths {
 				details = append(details, "unowned  "+text.Printable(path.String())+"  "+text.Printable(u.Manager)+
-					" could not get it back, because this manager has since applied at another API version")
+					" could not get it back, because that manager has since applied at another API version")
 			}
 		}
 		applyLine(base, b, back.Action, said, details)

@@ -123,7 +123,7 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 			line := c.flag(way.flag)
 			switch {
 			case takes && c.refused:
-				line = "not possible: the server would reject " + c.value + ", see above"
+				line = "not possible: the server would reject " + c.value + " (see above)"
 			case !takes && c.unstated:
 				line = "not possible: " + c.value + " is a path of another API version; apply at that version"
 			}
@@ -176,7 +176,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	}
 	switch last := len(b.State.Phases) - 1; {
 	case b.ContinueOnConflict:
-		return "Nothing in conflict, or dependent on it, " + written + "."
+		return "No object in conflict, and none that depends on one, " + written + "."
 	case changed[first]: // An object was written before the phase was checked.
 		return "Nothing in conflict " + written + "."
 	case last <= 0:

@@ -27,7 +27,7 @@ func (t *ownersTable) history(h event.History) string {
 	b.WriteString("history\n")
 	format.Below(&b, coverageLines(h.Coverage, t.Now()), "    ", t.Width)
 	if len(h.Transitions) == 0 {
-		b.WriteString("  no takeover is recorded" + sinceFrom(h.From, t.Now()) + "\n")
+		b.WriteString("  no takeovers recorded" + sinceFrom(h.From, t.Now()) + "\n")
 	}
 	for _, tr := range h.Transitions {
 		b.WriteString("  " + text.Printable(tr.Path) + "\n")
@@ -91,7 +91,7 @@ func changeRow(c event.ObjectTransition) []string {
 		how += fmt.Sprintf(", %d times since %s", c.Count, format.Stamp(c.First))
 	}
 	if c.Gap {
-		how += ", found after a period that was not watched"
+		how += ", found after an unwatched period"
 	}
 	return []string{
 		format.Stamp(c.Last), format.Name(c.Ref), text.Printable(c.Path), cmp.Or(format.OwnerList(c.From, time.Time{}), noOwner),
@@ -139,7 +139,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	}
 	said := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {
-		said = append(said, "not every change is known from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
+		said = append(said, "the history may be incomplete from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
 	}
 	if c.Behind != nil {
 		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest waiting since "+moment(c.Behind.Since, now))
@@ -158,7 +158,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	when := moment(tr.Last, now)
 	switch {
 	case tr.Gap:
-		when += ", found after a period that was not watched"
+		when += ", found after an unwatched period"
 	case tr.User != "":
 		when += ", by the user " + text.Printable(tr.User)
 	}

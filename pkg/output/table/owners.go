@@ -62,7 +62,7 @@ func (t *ownersTable) object(o event.Owned) string {
 	t.shares(&b, o)
 	t.lay(&b, o, fieldTree{format.YAMLLines{Fold: !t.Verbose}}.lines(o.Fields))
 	if len(o.Absent) > 0 {
-		b.WriteString("\nowned, but the object does not have them:\n")
+		b.WriteString("\nowned fields that the object does not have:\n")
 		absent := make([]yamlLine, len(o.Absent))
 		for i, n := range o.Absent {
 			absent[i] = yamlLine{text: text.Printable(n.Path.String()), owners: n.Owners}

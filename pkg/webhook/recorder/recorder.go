@@ -308,7 +308,7 @@ func (r *Recorder) addNet(record *ownership.Record, live Live) bool {
 	transitions, err := record.Net(owners)
 	if err != nil {
 		if r.opts.Log != nil {
-			r.opts.Log.Warn("owner changes during a gap are not recorded", "object", name(record.Object), "error", err)
+			r.opts.Log.Warn("cannot record owner changes during a gap", "object", name(record.Object), "error", err)
 		}
 		return false
 	}

@@ -88,7 +88,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	}
 	if blind {
 		if err := t.opts.Sink.Gap(ctx, t.Live); err != nil {
-			t.opts.Log.Error(err, "compare the records with the live owners")
+			t.opts.Log.Error(err, "cannot compare the records with the live owners")
 			return err
 		}
 	}

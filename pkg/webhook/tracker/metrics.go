@@ -29,7 +29,7 @@ func metrics() []metric {
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
 		counter("tracker_gaps", "Gaps in the history that this replica has declared.", func(t *Tracker) int { return t.state.counts.gaps }),
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.state.counts.unreadable }),
-		counter("hints_expired", "Admitted writes that were not seen to be committed.", func(t *Tracker) int { return t.state.counts.expired }),
+		counter("hints_expired", "Admitted writes whose commit was not seen.", func(t *Tracker) int { return t.state.counts.expired }),
 		counter("hints_displaced", "Hints dropped to make room for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
 	}
 }

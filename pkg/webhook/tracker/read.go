@@ -20,7 +20,7 @@ const (
 	streamSilence = 30 * time.Second
 )
 
-var errTooOld = errors.New("the version to watch from is too old")
+var errTooOld = errors.New("the resourceVersion to watch from is too old")
 
 var errUndone = errors.New("the server's history ends before this version")
 

@@ -169,7 +169,7 @@ func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]str
 		_, err = t.opts.Public.Apply(ctx, copied, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 	}
 	if err != nil {
-		t.opts.Log.Error(err, "publish what is tracked")
+		t.opts.Log.Error(err, "cannot publish what is tracked")
 	}
 }
 

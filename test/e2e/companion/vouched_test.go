@@ -39,7 +39,7 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`
 
-// A takeover is never answered with "no takeover is recorded". For each served kind, and in each
+// A takeover is never answered with "no takeovers recorded". For each served kind, and in each
 // namespace with objects, a label is taken by force. Then the history of that path shows it, or
 // reports with status 2 that it is unknown.
 func TestHistoryIsCompleteOrUnknown(t *testing.T) {
@@ -84,7 +84,7 @@ func TestHistoryIsCompleteOrUnknown(t *testing.T) {
 			continue
 		}
 		unknown[o.GetNamespace()+"/"+name] = true
-		if status != 2 || strings.Contains(said, "no takeover is recorded") || !strings.Contains(said, "not known") {
+		if status != 2 || strings.Contains(said, "no takeovers recorded") || !strings.Contains(said, "not known") {
 			t.Errorf("status %d of %s:\n%s", status, name, said)
 		}
 	}
@@ -224,7 +224,7 @@ func (c *client) plugin(t *testing.T, verb string, args ...string) (said string,
 	return out.String() + errs.String(), status
 }
 
-// For a user with only the role view, in one namespace, the answer "no takeover is recorded" is
+// For a user with only the role view, in one namespace, the answer "no takeovers recorded" is
 // right there.
 func TestViewerSeesNoTakeover(t *testing.T) {
 	c := newClient(t, "")
@@ -237,7 +237,7 @@ func TestViewerSeesNoTakeover(t *testing.T) {
 		said, status = c.owners(t, "cm/quiet", "-n", "viewed", "--history", "--as=ada")
 		return status == 0
 	})
-	if !strings.Contains(said, "no takeover is recorded") || !strings.Contains(said, "watched since 2") {
+	if !strings.Contains(said, "no takeovers recorded") || !strings.Contains(said, "watched since 2") {
 		t.Errorf("she reads:\n%s", said)
 	}
 	published, err := c.Resource(configMaps).Namespace(ownership.ScopeNamespace).Get(t.Context(), ownership.ScopeName, metav1.GetOptions{})

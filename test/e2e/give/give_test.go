@@ -114,7 +114,7 @@ func TestReleaseAndShare(t *testing.T) {
 		t.Errorf("data after flux removed its fields: %s", data)
 	}
 	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "2"}}`, "apply", "--server-side", "--field-manager=newcomer", "-f", "-")
-	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "it would have no owner left") {
+	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "none of its fields would have an owner") {
 		t.Errorf("the release of all owners was not refused: status %d", status)
 	}
 }

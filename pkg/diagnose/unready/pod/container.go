@@ -171,9 +171,9 @@ func signal(t *corev1.ContainerStateTerminated) string {
 		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
 		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
 	}[n]; name != "" {
-		return fmt.Sprintf(", by signal %d (%s)", n, name)
+		return fmt.Sprintf(" (signal %d, %s)", n, name)
 	}
-	return fmt.Sprintf(", by signal %d", n)
+	return fmt.Sprintf(" (signal %d)", n)
 }
 
 func (v Rules) probes(b Container) []rule.Finding {

@@ -142,7 +142,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		c.Risk = "the Pod is deleted and created again, with whatever image its node then pulls"
 	} else {
 		// After a restart, the container would use the image on its node.
-		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod runs that same image. "+
+		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod would run the same image. "+
 			"Give each image its own tag, use a digest (name@sha256:…), or set imagePullPolicy to Always")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
 	}

@@ -125,7 +125,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	case holds("anti-affinity"), holds("pod affinity"):
 		return class{"Pods that conflict with the Pod's (anti-)affinity", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("topology spread"):
-		return class{"too many of these Pods already (topologySpreadConstraints)", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"too many matching Pods already (topologySpreadConstraints)", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("were unschedulable"):
 		return class{"been cordoned", rule.Kubectl("", "get", "nodes")}
 	case holds("PersistentVolume's node affinity"), holds("volume node affinity conflict"), holds("available volume zone"):

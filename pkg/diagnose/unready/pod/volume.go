@@ -153,7 +153,7 @@ type exclusive struct {
 }
 
 func (v VolumeRules) exclusive() *exclusive {
-	return diagnose.Once(v.Run, "whose holders are asked for", func() *exclusive {
+	return diagnose.Once(v.Run, "exclusive claims and volumes", func() *exclusive {
 		return &exclusive{claims: map[string][]string{}}
 	})
 }

@@ -44,7 +44,7 @@ func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
 		Run: r, Object: u, lists: map[diagnose.Question]Pods{},
 		detailed: map[types.NamespacedName]bool{{Namespace: u.GetNamespace(), Name: u.GetName()}: true},
 		events:   map[string]map[types.UID][]*corev1.Event{},
-		about: diagnose.Once(r, "whose warnings are asked for", func() map[string]map[types.UID]bool {
+		about: diagnose.Once(r, "objects with requested warnings", func() map[string]map[types.UID]bool {
 			return map[string]map[types.UID]bool{}
 		}),
 	}
