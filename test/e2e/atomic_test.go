@@ -169,7 +169,7 @@ func TestAtomicPartialRollback(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, failing("2")+sealed("2")),
 		"--take=all", "--recreate=ConfigMap", "--wait", "--atomic").ends(t, 1).
 		says(t, "failed      configmap/sealed -n "+ns+": it does not exist now").
-		says(t, "failed      configmap/app -n "+ns+": its values are as before this run").
+		says(t, "failed      configmap/app -n "+ns+": its values are as they were before this run").
 		says(t, "rolled back: 1 restored, 1 deleted, 2 failed")
 	if got := kubectl(t, c, "get", "configmap/sealed", "-n", ns, "--ignore-not-found", "-o", "name"); got != "" {
 		t.Errorf("%s exists, but was reported as missing", got)

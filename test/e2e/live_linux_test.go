@@ -311,7 +311,7 @@ func TestRollbackAsks(t *testing.T) {
 	}
 	back := []string{"sets", "rollback", "web", "-n", ns}
 	s := sit(t, c.KubeconfigPath, nil, append(back, "-o", "json")...)
-	s.sees(t, "-o json does not ask")
+	s.sees(t, "-o json never prompts")
 	s.ends(t, 1)
 	for _, step := range []struct {
 		answer, value string

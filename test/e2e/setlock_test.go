@@ -218,7 +218,7 @@ func TestRightsOfALock(t *testing.T) {
 	}
 	grant(t, c, role(), ns, user)
 	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 2).
-		says(t, "cannot lock the set").says(t, "needs get, create and patch on leases.coordination.k8s.io in namespace "+ns)
+		says(t, "cannot lock the set").says(t, "needs the verbs get, create and patch on leases.coordination.k8s.io in namespace "+ns)
 	if n := len(uids(t, c, ns)); n != 0 {
 		t.Errorf("%d objects were written without the lock", n)
 	}

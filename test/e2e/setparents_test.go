@@ -193,5 +193,5 @@ func TestRollbackOfSecrets(t *testing.T) {
 		}
 	}
 	kubectl(t, c, "delete", "secret", "there", "-n", other)
-	k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).says(t, "secret/there -n "+other+": no longer exists and is not created again")
+	k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).says(t, "secret/there -n "+other+": no longer exists and will not be recreated")
 }
