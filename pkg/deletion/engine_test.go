@@ -534,6 +534,30 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
+// An object whose deletion was accepted is not reported as skipped if the interrupt stops the
+// request that shows whether the object still exists.
+func TestInterruptedSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		f := newFake(config("a", "x/hold"))
+		f.refuse = func(verb, _ string) error {
+			if verb != "get" {
+				return nil
+			}
+			cancel(stop)
+			return stop
+		}
+		after(time.Second, func() { f.each(config("a"), object.Gone{Object: config("a")}) })
+		labeled := Phase{Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod", Labels: "app=web"}}}}
+		r := start(ctx, &Engine{Wait: true}, f, labeled)
+		same(t, []string{"a terminating"}, r.results())
+		if !f.called("get a") || !errors.Is(r.err, stop) {
+			t.Errorf("requests %v, error %v", f.calls, r.err)
+		}
+	})
+}
+
 // Custom resources whose CRD is in the set are deleted before the controllers that clean up after
 // them. Aggregated roles are deleted before their parts, and CRDs last.
 func TestReverse(t *testing.T) {

@@ -69,11 +69,7 @@ func (e *Engine) unreadable(v *view) {
 
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// The server did not refuse the request. We stopped before it answered.
-		if object.MayBeWritten(err) {
-			err = fmt.Errorf("the request was in progress, and may have been accepted: %w", err)
-		}
-		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
+		e.stopped(t, err)
 		return
 	}
 	action := event.Failed
@@ -98,6 +94,23 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	}
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
+
+// stopped reports a target whose request an interrupt stopped before the server answered.
+func (e *Engine) stopped(t *target, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case !t.asked.IsZero(): // Its deletion was accepted before.
+		e.finish(t, event.Deleted{Action: event.Remains, Reason: gaveUp})
+		return
+	case object.MayBeWritten(err):
+		err = fmt.Errorf("the request was in progress, and may have been accepted: %w", err)
+	}
+	e.finish(t, event.Deleted{Action: event.Skipped, Err: err})
+}
+
+// gaveUp is the reason for a target whose deletion was accepted, but that may still exist.
+const gaveUp = "gave up waiting"
 
 // denied adds a hint about the missing permission. It omits the server's text about a Secret.
 func denied(t *target, verb string, err error) error {
@@ -125,7 +138,7 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 		switch {
 		case t.done:
 		case !t.asked.IsZero():
-			e.finish(t, event.Deleted{Action: event.Remains, Reason: "gave up waiting"})
+			e.finish(t, event.Deleted{Action: event.Remains, Reason: gaveUp})
 		default:
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}
