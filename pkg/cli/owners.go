@@ -62,8 +62,8 @@ of one TYPE, of the objects that -l or -f selects, or everywhere with -A.
 
 Only --migrate-versions changes anything.
 
-Exit status: 0 shown or rewritten, 1 a manager not in --expect owns something,
-or an owner was not rewritten, 2 could not tell.`,
+Exit status: 0 shown or rewritten; 1 a manager not in --expect owns something,
+or an owner was not rewritten; 2 could not tell.`,
 		Example: `  # Show who owns which field of a Deployment
   kubectl k8sconnect owners deploy/web
 

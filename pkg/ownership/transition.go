@@ -22,9 +22,9 @@ const (
 	// Released means that an owner gave up the path. The path remains, possibly without owners, for
 	// example as a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost means that an owner no longer owns the path, but another one does. The path may have
-	// been taken or released. Its values were not observed, or are not stored; for example, the
-	// server might not store an empty map.
+	// Lost means that an owner no longer owns the path, but another owner does. It is unknown
+	// whether the path was taken or released, because its values were not observed, or are not
+	// stored; for example, the server might not store an empty map.
 	Lost Kind = "lost"
 	// Removed means that the path is gone from the object, along with its owners. If the values
 	// were not observed, the path may still exist without an owner.

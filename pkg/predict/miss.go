@@ -12,7 +12,7 @@ import (
 
 // Miss is a choice that has no effect, most likely because of a typo.
 type Miss struct {
-	// Ref is zero if the choice matches any object.
+	// Ref is zero if the choice is not limited to one object.
 	Ref  object.Ref
 	Text string
 }

@@ -286,7 +286,7 @@ func (r *reach) try(ctx context.Context) (bool, error) {
 	_, err := r.client.CoreV1().ConfigMaps(r.namespace).Patch(ctx, r.name, types.MergePatchType, patch,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "k8sconnect-reach"})
 	if err != nil {
-		return false, fmt.Errorf("dry run of a write for which the API server calls the webhook: %w", err)
+		return false, fmt.Errorf("dry run that checks whether the API server calls the webhook: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,8 +46,8 @@ type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	failed map[schema.GroupVersion]error
-	// whole means that the fields lists and failed are complete, as with aggregated discovery
-	// (KEP-3352). The server then does not serve any group version that is in neither of them.
+	// whole means that every group version that the server serves is in lists or in failed, as with
+	// aggregated discovery (KEP-3352).
 	whole bool
 }
 

@@ -37,7 +37,7 @@ type announced struct {
 
 const miscWarning = 299
 
-// NewWarnings returns a handler that locks telling while it calls tell.
+// NewWarnings returns a handler that calls tell for each warning, with the mutex (telling) locked.
 func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }

@@ -103,8 +103,8 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	return env, sh, err
 }
 
-// maxSize limits the size of the value that one call creates or compares, counted in bytes of
-// strings and items of lists. An API server accepts objects of 1.5 MB.
+// maxSize limits the size of the value that one call creates or compares, as the number of bytes in
+// its strings plus the number of items in its lists. etcd stores objects of up to 1.5 MB.
 const maxSize = 4 << 20
 
 // limits returns options that limit the cost, as in the API server, and the size of each call's

@@ -120,7 +120,7 @@ func (c *Reporter) stuck(e event.Stuck) {
 }
 
 func (c *Reporter) stalled(e event.Stalled) {
-	c.hangs("no progress: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
+	c.hangs("no progress: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are making no progress for the same reason\n",
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})
 }
 

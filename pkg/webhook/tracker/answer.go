@@ -88,7 +88,7 @@ func kubernetesOwn(path string) bool {
 // from it.
 func versioned(version string) error {
 	if version == "" {
-		return errors.New("an answer without a resourceVersion")
+		return errors.New("a response without a resourceVersion")
 	}
 	return nil
 }

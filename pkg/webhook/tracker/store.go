@@ -52,7 +52,7 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 		return kept{}, fmt.Errorf("get config map %s: %w", t.opts.Name, err)
 	}
 	if c.UID == "" || c.Name != t.opts.Name {
-		return kept{}, fmt.Errorf("get config map %s: the answer is %q with the UID %q", t.opts.Name, c.Name, c.UID)
+		return kept{}, fmt.Errorf("get config map %s: the server returned %q with the UID %q", t.opts.Name, c.Name, c.UID)
 	}
 	k := kept{configMap: c}
 	if err := parse(c.Data[CheckpointKey], &k.checkpoint); err != nil {

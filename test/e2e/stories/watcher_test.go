@@ -158,8 +158,8 @@ func TestWatcher(t *testing.T) {
 		kubectl(t, c, "", "create", "rolebinding", user, "-n", "watched", "--role="+user, "--user="+user)
 	}
 	for user, says := range map[string]string{
-		"lister": "you may not watch configmaps in namespace watched: they are listed every few seconds",
-		"getter": "you may not list configmaps in namespace watched: they are read one by one every few seconds",
+		"lister": "you are not allowed to watch configmaps in namespace watched: they are listed every few seconds",
+		"getter": "you are not allowed to list configmaps in namespace watched: they are read one by one every few seconds",
 	} {
 		kubectl(t, c, "", "create", "configmap", "of-"+user, "-n", "watched")
 		theirs, err := c.KubeconfigFor(user)
