@@ -97,9 +97,9 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set for which the callback (theirs) returns false. It omits a
-// container if it omits all paths in the container, because sending the container would set
-// everything in it.
+// held returns the paths of a set for which the callback (theirs) returns false. If it omits all
+// paths in a map or list, it omits the map or list too, because sending it would set everything in
+// it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path

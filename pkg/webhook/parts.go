@@ -183,8 +183,8 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(h.recorder.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. It then records everything already tracked, before
-// the last checkpoint is stored (edge case 82).
+// Run tracks and records until the context ends. It then records the changes that are tracked but
+// not recorded yet, and after that stores the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()

@@ -78,7 +78,7 @@ func (e *credentialsError) Unwrap() error { return e.err }
 func (e *credentialsError) Unreachable() bool { return true }
 
 func (e *credentialsError) Hint() string {
-	return "the credential program or login in the kubeconfig failed: do you need to log in again? See: " + command.Kubectl("config", "view", "--minify")
+	return "the credential plugin or the login in the kubeconfig failed: do you need to log in again? See: " + command.Kubectl("config", "view", "--minify")
 }
 
 type startingError struct {

@@ -326,7 +326,7 @@ func TestPods(t *testing.T) {
 		},
 		"its node is not ready, and a budget is suspected": { // edge case 65
 			objects: pod(past, running) + dark + "\n---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop}, spec: {selector: {matchLabels: {a: b}}}}",
-			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason", "none once the machine is off"}, blockedBy: "Node/node-1",
+			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason", "none if the machine is off"}, blockedBy: "Node/node-1",
 		},
 		"its node is gone": {objects: pod(past, running), codes: []string{NodeGone}, blockedBy: "Node/node-1"},
 		"its node may not be read": { // edge case 67

@@ -50,7 +50,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	case n.code != "":
 		f.Code, f.rank = n.code, rankBroken
 		f.Message = "it runs on node " + text.Excerpt(p.Spec.NodeName) + ", which " + n.how + ": nothing confirms that its containers have stopped"
-		f.Risk = "none once the machine is off: check that first; while the machine is on, " + f.Risk
+		f.Risk = "none if the machine is off, so check that first; while the machine is on, " + f.Risk
 		if n.code == NodeGone {
 			f.Risk = "none if the machine is gone for good; if only its Node object was lost, the pod's containers keep running on it"
 		}

@@ -35,7 +35,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 		Next:     command.Kubectl("get") + " " + diagnose.On(ref) + " -o yaml --show-managed-fields",
 	}}
 	if len(u.GetFinalizers()) > 0 {
-		f.Message = "no cause was found: it is unknown what its finalizers are waiting for"
+		f.Message = "no cause was found: it is not known what its finalizers are waiting for"
 		f.Evidence = []string{"finalizers: " + text.Excerpt(strings.Join(u.GetFinalizers(), ", "))}
 	}
 	return f

@@ -47,8 +47,8 @@ type takeover struct {
 	paths    []fieldpath.Path
 }
 
-// takeovers groups the taken paths by the managers that lost them. It omits a manager that takes
-// its own path by a different operation.
+// takeovers groups the taken paths by the managers that lost them. It omits a manager that takes a
+// path from itself, by a different operation.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {

@@ -218,7 +218,7 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// newAbsences returns the pauses to make while the server does not answer.
+// newAbsences returns the backoff to use while the server does not answer.
 func newAbsences() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
 }

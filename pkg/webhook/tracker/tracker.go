@@ -102,8 +102,8 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id distinguishes the notes of this replica from those of others. noted is the content of this
-	// replica's notes, and untold is the content that has yet to be added to the notes.
+	// id distinguishes the notes of this replica from those of others. noted is what this replica's
+	// notes contain already, and untold is what has yet to be added to them.
 	id            string
 	noted, untold []unrecorded
 	published     struct {
