@@ -313,7 +313,7 @@ const creationTime = 30 * time.Second
 
 var errNameTaken error = &object.HintedError{
 	Err:    errors.New("it was deleted so that it could be recreated, but another client created an object with the same name; that object was left alone"),
-	Advice: "find out what created it; to change that object, apply again",
+	Advice: "find out what created that object; to change it, apply again",
 }
 
 func goneError(err error) error {

@@ -95,14 +95,14 @@ func (r Record) Check() error {
 	case r.IsNew():
 		return nil
 	case r.ID == "":
-		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no label %s, which should be %s", IDLabel, want)}
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is missing; it should be %s", IDLabel, want)}
 	case r.ID != want:
-		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is %s, the id of another set: it was copied or renamed", IDLabel, r.ID)}
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is %s, the id of another set: this object was copied or renamed", IDLabel, r.ID)}
 	case r.Tooling == "":
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s", ToolingAnnotation)}
 	case tool != "kubectl":
 		return object.Hinted("apply it with that tool, or name another set",
-			"%s is a set that %s manages, and no other tool may write it", r.Parent, r.Tooling)
+			"%s is managed by %s, and no other tool may change it", r.Parent, r.Tooling)
 	case !r.Told:
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so its members cannot be found", KindsAnnotation)}
 	}

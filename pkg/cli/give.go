@@ -207,7 +207,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
-		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; "+command.Kubectl("k8sconnect", "owners")+" shows both",
+		return w, object.Hinted("name paths such as .spec.replicas, or use --from=MANAGER to give everything that a manager owns; "+command.Kubectl("k8sconnect", "owners")+" shows both",
 			"no fields named")
 	}
 	return w, nil
@@ -270,7 +270,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 func (o *giveOptions) unseen() string {
 	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {
-		said += fmt.Sprintf("; that run will remove the fields that %s receives but the manifests do not set", o.engine.Wish.To)
+		said += fmt.Sprintf("; that run will remove the fields received by %s unless the manifests set them", o.engine.Wish.To)
 	}
-	return said + ". To show it, add -f - and pipe the manifests in: " + o.inventory.Render()
+	return said + ". To show the effect, add -f - and pipe the manifests in: " + o.inventory.Render()
 }

@@ -96,7 +96,7 @@ func TestFailingDiscovery(t *testing.T) {
 				if code != verb.ExitUnknown && strings.Contains(args, "set.yaml") {
 					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 				}
-				if said := strings.Count(all, "did not say which kinds it serves"); test.all && said != 1 {
+				if said := strings.Count(all, "cannot find out which kinds the server serves"); test.all && said != 1 {
 					t.Errorf("the reason is reported %d times", said)
 				}
 				if strings.Contains(all, "does not serve the kind Thing") {

@@ -287,7 +287,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)
 		switch {
 		case err == nil && keptNone(back, before):
-			out.Lost = errors.New("the object is now too large even with the previous ones")
+			out.Lost = errors.New("the object is now too large even with those")
 			return out
 		case !apierrors.IsConflict(err):
 			out.Lost = err

@@ -161,12 +161,12 @@ func (e *Engine) sweep(ctx context.Context) {
 		}
 		how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
 		_, err = e.Server.Delete(ctx, *t.kind, t.Ref, how)
-		text := aggregator + " had recreated it, but with rules only; it was deleted again"
+		text := aggregator + " had recreated it with nothing but rules; it was deleted again"
 		switch {
 		case apierrors.IsNotFound(err):
 			continue
 		case err != nil:
-			text = fmt.Sprintf("%s recreated it, but with rules only, and it could not be deleted again: %v", aggregator, redact.Refusal(t.Ref, err))
+			text = fmt.Sprintf("%s recreated it with nothing but rules, and it could not be deleted again: %v", aggregator, redact.Refusal(t.Ref, err))
 		}
 		e.mu.Lock()
 		e.Emit(event.Warned{Ref: t.Ref, Text: text})

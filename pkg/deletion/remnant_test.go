@@ -46,11 +46,11 @@ func TestRecreatedClusterRole(t *testing.T) {
 	}{
 		"from the controller": {
 			before: role("1", true, "helm", aggregator), again: role("2", false, aggregator),
-			warned: created + " had recreated it, but with rules only; it was deleted again",
+			warned: created + " had recreated it with nothing but rules; it was deleted again",
 		},
 		"refused": {
 			before: role("1", true, "helm"), again: role("2", false, aggregator), refused: errors.New("no"), stays: true,
-			warned: created + " recreated it, but with rules only, and it could not be deleted again: no",
+			warned: created + " recreated it with nothing but rules, and it could not be deleted again: no",
 		},
 		"from another tool": {
 			before: role("1", true, "helm"), again: role("2", true, "argocd-controller"), stays: true, warned: otherNow,

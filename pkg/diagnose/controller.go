@@ -203,14 +203,14 @@ func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
 	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no Lease is named after " + text.Excerpt(groups[0])}
 	if len(accounts) == 0 {
-		return append(evidence, "no service account has rights on "+kindsOf(groups)+" in particular")
+		return append(evidence, "no service account has rights on "+kindsOf(groups)+" specifically")
 	}
 	for _, a := range accounts {
 		evidence = append(evidence, fmt.Sprintf("service account %s -n %s has rights on %s (%s), but no workload runs as it", text.Excerpt(a.name), text.Excerpt(a.namespace), kindsOf(groups), text.Excerpt(a.role)))
 	}
 	for _, h := range hooks {
 		if h.Service != nil {
-			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", which selects no workload's Pods")
+			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", which selects no Pods of a workload")
 		}
 	}
 	return Some(evidence, 5)

@@ -219,7 +219,7 @@ func (r *Run) Backend(s Service) Backend {
 	}
 	svc, _ := As[corev1.Service](u)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return Backend{Evidence: []string{Name(ref) + " is an alias of " + text.Excerpt(svc.Spec.ExternalName)}}
+		return Backend{Evidence: []string{Name(ref) + " is an alias for " + text.Excerpt(svc.Spec.ExternalName)}}
 	}
 	slices, sure := r.List(KindOf("discovery.k8s.io/v1", "EndpointSlice"), s.Namespace)
 	for _, slice := range All[discoveryv1.EndpointSlice](slices) {

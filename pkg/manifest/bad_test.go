@@ -183,8 +183,8 @@ func TestBadInput(t *testing.T) {
 		"items that are not a list": {
 			text: "apiVersion: v1\nkind: List\nitems: {}\n---\napiVersion: v1\nkind: ConfigMapList\nmetadata: {}\nitems: none\n",
 			want: []string{
-				"app.yaml:3: the field items of a List is a mapping, not a list",
-				"app.yaml:8: the field items of a ConfigMapList is text, not a list",
+				"app.yaml:3: .items of a List is a mapping, not a list",
+				"app.yaml:8: .items of a ConfigMapList is text, not a list",
 			},
 		},
 		"UTF-32":                        {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},

@@ -161,7 +161,7 @@ func withoutServerFields(fields map[string]any) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return "copied from a cluster: left out " + strings.Join(out, ", ")
+	return "copied from a cluster; left out: " + strings.Join(out, ", ")
 }
 
 func isEmpty(value any) bool {

@@ -49,12 +49,12 @@ func TestURL(t *testing.T) {
 	}{
 		"at once":                    {[]int{200}, 1, nil},
 		"success after retries":      {[]int{503, 0, 200}, 3, nil},
-		"server keeps answering 503": {[]int{503}, 3, []string{url + ": the server answered Service Unavailable"}},
+		"server keeps answering 503": {[]int{503}, 3, []string{url + ": the server returned Service Unavailable"}},
 		"no answer":                  {[]int{0}, 3, []string{url + ": connection refused"}},
 		"too many requests":          {[]int{429, 200}, 2, nil},
-		"not found":                  {[]int{404}, 1, []string{url + ": the server answered Not Found"}},
+		"not found":                  {[]int{404}, 1, []string{url + ": the server returned Not Found"}},
 		"without permission":         {[]int{401}, 1, []string{url + ": the server answered Unauthorized"}},
-		"no content":                 {[]int{204}, 1, []string{url + ": the server answered No Content"}},
+		"no content":                 {[]int{204}, 1, []string{url + ": the server returned No Content"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -148,4 +148,4 @@ func onlyHooks(hooks []Hook) error {
 }
 
 // ApplyHooksHint explains how to apply the hooks that are [Hook.Applicable].
-const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"
+const ApplyHooksHint = "--helm-hooks=apply applies install and upgrade hooks as objects"

@@ -93,7 +93,7 @@ func TestOnlyHooks(t *testing.T) {
 	const said = "the input contains only Helm hooks, which were skipped"
 	for moments, want := range map[string][]string{
 		"test":        {said},
-		"pre-install": {said, "  --helm-hooks=apply applies the hooks of an install or upgrade as objects"},
+		"pre-install": {said, "  --helm-hooks=apply applies install and upgrade hooks as objects"},
 	} {
 		write(t, map[string]string{"chart.yaml": hook("Pod", "probe", moments)})
 		in, err := Read(t.Context(), Options{Filenames: []string{"chart.yaml"}})

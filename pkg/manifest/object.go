@@ -140,7 +140,7 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	items, ok := fields["items"].([]any)
 	if value := fields["items"]; !ok && value != nil {
 		r.subject = ""
-		r.fault(under(path, "items"), "the field items of a "+kind+" is "+typeName(value)+", not a list", "")
+		r.fault(under(path, "items"), ".items of a "+kind+" is "+typeName(value)+", not a list", "")
 		return
 	}
 	of := group{kind: strings.TrimSuffix(kind, "List")}

@@ -148,14 +148,14 @@ status: {ready: true}
 				"name": "a", "namespace": "prod", "annotations": map[string]any{"mine": "1"},
 				"ownerReferences": []any{map[string]any{"name": "o"}}, "finalizers": []any{"f"},
 			}},
-			warning: "copied from a cluster: left out metadata.uid, metadata.resourceVersion, metadata.generation, " +
+			warning: "copied from a cluster; left out: metadata.uid, metadata.resourceVersion, metadata.generation, " +
 				"metadata.creationTimestamp, metadata.deletionTimestamp, metadata.deletionGracePeriodSeconds, metadata.selfLink, " +
 				"metadata.managedFields, the last-applied annotation, status",
 		},
 		"the annotation alone": {
 			text:    configMap("a") + "  annotations: {kubectl.kubernetes.io/last-applied-configuration: \"{}\"}\n",
 			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
-			warning: "copied from a cluster: left out the last-applied annotation",
+			warning: "copied from a cluster; left out: the last-applied annotation",
 		},
 		"empty server fields that Go programs write": {
 			text: configMap("a") + "  creationTimestamp: null\n  managedFields: []\nstatus: {}\n",
@@ -176,12 +176,12 @@ status: {ready: true}
 		"an empty status of a copied custom object": {
 			text:    custom + "  uid: x\nstatus: {}\n",
 			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
-			warning: "copied from a cluster: left out metadata.uid",
+			warning: "copied from a cluster; left out: metadata.uid",
 		},
 		"an item of a list": {
 			text:    "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, uid: x}\n",
 			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
-			warning: "copied from a cluster: left out metadata.uid",
+			warning: "copied from a cluster; left out: metadata.uid",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

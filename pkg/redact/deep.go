@@ -278,7 +278,7 @@ func Refusal(ref object.Ref, err error) error {
 	if s.Reason == metav1.StatusReasonNotFound {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
 	}
-	return errors.New(strings.TrimSpace(fmt.Sprintf("the server answered %d %s", s.Code, s.Reason)))
+	return errors.New(strings.TrimSpace(fmt.Sprintf("the server returned %d %s", s.Code, s.Reason)))
 }
 
 type maskedError struct {

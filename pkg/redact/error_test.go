@@ -53,7 +53,7 @@ func TestRefusal(t *testing.T) {
 	if strings.Contains(got.Error(), password) || errors.Unwrap(got) != nil {
 		t.Errorf("got %q, which wraps %v", got, errors.Unwrap(got))
 	}
-	if want := "the server answered 500 InternalError"; got.Error() != want {
+	if want := "the server returned 500 InternalError"; got.Error() != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	absent := apierrors.NewNotFound(schema.GroupResource{Resource: password}, password)

@@ -49,7 +49,7 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything was rolled back: %d kept, %d without some of their previous owners, %d failed", e.Kept, e.Partly, e.Failed)
+	return fmt.Sprintf("not everything was rolled back: %d kept, %d without all previous owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
 // Run rolls back the groups one after another. It returns an *IncompleteError if some objects were

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-var errNotSeen = errors.New("the server did not report on it in time")
+var errNotSeen = errors.New("its state could not be read in time")
 
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
@@ -179,7 +179,7 @@ func (e *NothingError) Hint() string {
 	if e.Late {
 		return ""
 	}
-	return "--existence-timeout=1m also waits for the first one to appear; --for=create waits only for that"
+	return "--existence-timeout=1m also waits for the first one to appear; --for=create waits for nothing else"
 }
 
 // Selected describes a selection of objects of one type.

@@ -181,7 +181,7 @@ func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 // lastLook is short, because a user does not want to wait much longer than the timeout.
 const lastLook = 5 * time.Second
 
-var errNotTold = errors.New("the server did not say in time whether it serves the kind")
+var errNotTold = errors.New("could not find out in time whether the server serves the kind")
 
 // evaluateOnce reads and evaluates the objects once. The run does so when the timeout expires,
 // because the state at that moment counts (edge case 54), or instead of waiting (edge case 53).

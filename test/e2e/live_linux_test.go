@@ -199,7 +199,7 @@ func TestLiveTakeAllOfSharedFields(t *testing.T) {
 	s.sees(t, "conflict 1 of 4: configmap/a -n "+ns)
 	s.sees(t, "of flux and helm: [ta] take all, [la] leave all: ")
 	s.types(t, "?\n")
-	s.sees(t, "this and every contested path that flux and helm own together")
+	s.sees(t, "this and every other contested path that flux and helm own together")
 	s.sees(t, asks)
 	s.types(t, "ta\n")
 	s.sees(t, "conflict 2 of 4: configmap/a")

@@ -152,7 +152,7 @@ func (r *run) says(t *testing.T, text string) *run {
 // and user.
 func (r *run) offers(t *testing.T, names ...string) *run {
 	t.Helper()
-	_, list, _ := strings.Cut(r.stderr.String(), "the set can be rolled back to:\n")
+	_, list, _ := strings.Cut(r.stderr.String(), "available runs:\n")
 	var got []string
 	for line := range strings.Lines(list) {
 		entry := regexp.MustCompile(`^    (\S+) of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, by \S+\n$`).FindStringSubmatch(line)

@@ -303,12 +303,12 @@ func TestGap(t *testing.T) {
 	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
 	_, err := gap.To("")
-	refused(t, err, "run2: it is not in the history", "the set can be rolled back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "available runs: run1, run0")
 	_, err = without.To("run3")
-	refused(t, err, "run3: it is not in the history", "the set can be rolled back to: run2, run1, run0")
+	refused(t, err, "run3: it is not in the history", "available runs: run2, run1, run0")
 	// Even without the Lease, the history shows which run the last run followed.
 	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
-	refused(t, err, "run2: it is not in the history", "the set can be rolled back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "available runs: run1, run0")
 }
 
 // A run with the same input as the last run is recorded only if the last run is not in the history.
@@ -336,7 +336,7 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	_, err := of(secrets, history.Unlisted(last, history.Run{ID: "unsure", Result: history.Applied}, false)).To("")
-	refused(t, err, "the run before run unsure is not recorded", "name one with --to; the set can be rolled back to: run2, run1, run0")
+	refused(t, err, "the run before run unsure is not recorded", "name one with --to; available runs: run2, run1, run0")
 }
 
 // A former version does not record the place of a run, and overwrites the place of a run that it
@@ -382,9 +382,9 @@ func TestRollbackDoesNotSkipTooLargeRun(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
 		secrets, last := chain(t, results)
 		_, err := of(secrets, last).To("")
-		want := "the set can be rolled back to: run0"
+		want := "available runs: run0"
 		if results == "ALA" {
-			want = "the set can be rolled back to: run2, run0"
+			want = "available runs: run2, run0"
 		}
 		refused(t, err, "run1: its manifests were too large for the history", want)
 		// The same is true for a former version, which does not record the places of runs.
@@ -405,7 +405,7 @@ func TestLaterVersion(t *testing.T) {
 	if faults := of(secrets, last).Faults; len(faults) != 1 {
 		t.Errorf("%v", faults)
 	}
-	const want = "name one with --to; the set can be rolled back to: run1, run0"
+	const want = "name one with --to; available runs: run1, run0"
 	for name, kept := range map[string]history.Kept{"with its Lease": of(secrets, last), "without its Lease": of(secrets, history.Run{})} {
 		_, err := kept.To("")
 		refused(t, err, "it is unknown which run to roll back to: run run2 in the history: it was written by a later version (format 2", want)
@@ -414,7 +414,7 @@ func TestLaterVersion(t *testing.T) {
 		}
 	}
 	_, err := of(secrets, history.Run{}).To("run2")
-	refused(t, err, "run2: it was written by a later version", "the set can be rolled back to: run1, run0")
+	refused(t, err, "run2: it was written by a later version", "available runs: run1, run0")
 	if excess := history.Excess(secrets, 0); len(excess) != 0 {
 		t.Errorf("%d go", len(excess))
 	}
@@ -431,7 +431,7 @@ func TestLaterVersion(t *testing.T) {
 		kept := of(secrets[:2], history.Run{})
 		kept.Faults = append(kept.Faults, err)
 		_, err = kept.To("")
-		refused(t, err, "it is unknown which run to roll back to: the last run, as recorded", "name one with --to; the set can be rolled back to: run1, run0")
+		refused(t, err, "it is unknown which run to roll back to: the last run, as recorded", "name one with --to; available runs: run1, run0")
 	}
 }
 

@@ -231,7 +231,7 @@ func others(known []string) string {
 	if len(known) == 0 {
 		return "the history has no successful run to roll back to: apply the manifests that you want"
 	}
-	return "the set can be rolled back to:" + listed(known)
+	return "available runs:" + listed(known)
 }
 
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }

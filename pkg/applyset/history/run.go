@@ -214,7 +214,7 @@ func ReadNote(text string) (Run, error) {
 		err = json.Unmarshal([]byte(text), &n)
 	}
 	if err == nil && (n.ID == "" || n.Number < 1) {
-		err = errors.New("it has no id or no number")
+		err = errors.New("its id or number is missing")
 	}
 	if err != nil {
 		return Run{}, &FaultError{note: true, Err: err, blind: true}

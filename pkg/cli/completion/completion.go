@@ -113,7 +113,7 @@ func (c words) namespaces(ctx context.Context) ([]string, error) {
 func newCompleter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",
-		Short: "Generate the program that kubectl calls to complete this plugin",
+		Short: "Generate the program that kubectl calls for completion",
 		Long: `Generate the program that kubectl calls to complete "kubectl k8sconnect …".
 It must be on the PATH under the name ` + Program + `, and the
 shell needs kubectl's own completion (kubectl completion --help).

@@ -191,7 +191,7 @@ func (c *Connection) contextName(raw api.Config) string {
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "nothing, because the kubeconfig defines none"
+		return "(none in the kubeconfig)"
 	}
 	return strings.Join(names, ", ")
 }

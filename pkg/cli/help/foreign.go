@@ -21,7 +21,7 @@ func ForeignVerb(word string) string {
 	case "prune":
 		return command.Kubectl("k8sconnect", "apply", "-f", "DIR", "--apply-set=NAME", "--prune")
 	case "status", "ready":
-		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " shows whether an object is ready, and why not"
+		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " shows whether an object is ready and, if not, why"
 	default:
 		return ""
 	}

@@ -42,7 +42,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
-		"Expected managers, such as kube-*. List the fields outside the status that other managers own, and exit with 1 if there are any. Repeatable")
+		"Expected managers, such as kube-*. List the fields that other managers own (except the status), and exit with 1 if there are any. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
 		"Move owners off API versions that are no longer served, to a served version that has all their paths")

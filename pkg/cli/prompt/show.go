@@ -139,10 +139,10 @@ func help(q question) []string {
 		alone = q.named() + " own together"
 	}
 	if q.offers(apply.Take) {
-		lines = append(lines, "  ta, take all  this and every contested path that "+alone)
+		lines = append(lines, "  ta, take all  this and every other contested path that "+alone)
 	}
 	if q.offers(apply.Leave) {
-		lines = append(lines, "  la, leave all this and every contested path that "+alone)
+		lines = append(lines, "  la, leave all this and every other contested path that "+alone)
 	}
 	return lines
 }

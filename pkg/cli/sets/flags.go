@@ -73,7 +73,7 @@ type ConfirmFlags struct {
 // Add adds the flags.
 func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
-	flags.StringVar(&f.digest, "confirm", "", "Delete the set without asking, if an earlier run showed the same deletions with this DIGEST; for CI")
+	flags.StringVar(&f.digest, "confirm", "", "Delete the set without asking, but only if the deletions match this DIGEST from an earlier run; for CI")
 }
 
 // Check returns an error if the value of --confirm is not a digest.

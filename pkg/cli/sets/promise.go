@@ -71,7 +71,7 @@ func (r *Run) checkParent(ctx context.Context) {
 		return
 	}
 	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run, so nothing records where the members of the set are. " +
-		"They still have its label: run this again to create the parent and to find the members in the kinds and namespaces of the input and the history"})
+		"They still have its label: run this again to create the parent and to find the members whose kind and namespace are in the input or the history"})
 }
 
 func (r *Run) promise() applyset.Promise {

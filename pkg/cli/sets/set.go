@@ -244,7 +244,7 @@ func (s *Set) Blind(input applyset.Promise) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lists %s, which the server does not serve, among the kinds of its members (annotation %s): remaining members of those kinds cannot be found",
+	return fmt.Sprintf("lists %s among the kinds of its members (annotation %s), but the server does not serve them: remaining members of those kinds cannot be found",
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 

@@ -32,7 +32,7 @@ const (
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
-		"CODE of a cause that fails the wait once the cause has lasted for a while; without a value, every cause that does not go away on its own. "+otherwise)
+		"CODE of a cause that makes the wait fail if the cause persists; without a value, every cause that does not go away on its own. "+otherwise)
 	cmd.Flags().Lookup(causeFlag).NoOptDefVal = usualCauses
 	help.Words(cmd, causeFlag, f.all()...)
 }

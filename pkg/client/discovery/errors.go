@@ -155,7 +155,7 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 func ofServer(err error) error {
 	if untold(err) {
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",
-			"the server did not say which kinds it serves: %w", err)
+			"cannot find out which kinds the server serves: %w", err)
 	}
 	return err
 }

@@ -174,7 +174,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if u.GroupVersionKind() != w.kind.GVK {
-		return nil, transport.Wrong("a watch of %s reports %s", w.kind.GVR().GroupResource(), transport.Describe(u))
+		return nil, transport.Wrong("a watch of %s returned %s", w.kind.GVR().GroupResource(), transport.Describe(u))
 	}
 	switch f.Type {
 	case "BOOKMARK":

@@ -26,7 +26,7 @@ func (e *WrongError) Error() string { return "unexpected answer: " + e.what }
 func (e *WrongError) Hint() string { return Hint }
 
 // Hint says why an answer may be truncated or wrong.
-const Hint = "something between here and the API server may truncate or replace the answer: a proxy, a load balancer, a size or time limit"
+const Hint = "something between here and the API server may be truncating or replacing the answer: a proxy, a load balancer, a size or time limit"
 
 // Wrong returns a *WrongError.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }

@@ -132,7 +132,7 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 		r := event.Remarked{
 			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, cmp.Or(port.Protocol, corev1.ProtocolTCP)),
 			Text: fmt.Sprintf("none of the selected Pods has a container port named %s, so nothing answers on port %d", text.Excerpt(name), port.Port),
-			Hint: "give a container port that name, or use its number",
+			Hint: "set this name on a container port, or use the port's number",
 		}
 		if near := text.Nearest(name, ports(matching)); near != "" {
 			r.Hint = "did you mean " + near + "?"

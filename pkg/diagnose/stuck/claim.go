@@ -59,7 +59,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	first := object.RefOf(users[0])
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ClaimInUse,
-		Message:   "the claim is in use by " + text.List(names, 3) + ", and goes away once no pod uses it",
+		Message:   "the claim is in use by " + text.List(names, 3) + ", and will go away once no pod uses it",
 		BlockedBy: first,
 	}}
 	if phase := diagnose.Text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
@@ -116,7 +116,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	ref := object.RefOf(claim)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      VolumeBound,
-		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and can go away only after it",
+		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and can go away only after the claim",
 		Evidence:  []string{"reclaim policy " + text.Excerpt(string(pv.Spec.PersistentVolumeReclaimPolicy))},
 		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
 		Risk:      "deletes the claim and, with the reclaim policy Delete, its data too",

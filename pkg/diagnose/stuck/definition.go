@@ -154,7 +154,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 			return []finding{ownerElsewhere(u, foreign[0])}
 		}
 	}
-	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that its dependents are gone")
+	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that the dependents are gone")
 }
 
 func blocks(o metav1.OwnerReference) bool {
@@ -162,7 +162,7 @@ func blocks(o metav1.OwnerReference) bool {
 }
 
 func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
-	found := d.builtIn(u, "orphan", "the garbage collector to release its dependents")
+	found := d.builtIn(u, "orphan", "the garbage collector to release the dependents")
 	dependents, _ := d.dependents(u, u.GetNamespace(), func(metav1.OwnerReference) bool { return true })
 	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
 		first := object.RefOf(dependents[0])

@@ -383,7 +383,7 @@ func TestAdmission(t *testing.T) {
 			objects: `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [example.com/x]}}`,
 			answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s",
 				field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "")})},
-			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"the server answered 422 Invalid"}, blockedBy: "Secret/shop/s",
+			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"the server returned 422 Invalid"}, blockedBy: "Secret/shop/s",
 		},
 	})
 }

@@ -56,6 +56,6 @@ func ExampleDiagnose() {
 	}
 	// Output:
 	// ClaimInUse
-	// the claim is in use by pod/db-0 -n shop, and goes away once no pod uses it
+	// the claim is in use by pod/db-0 -n shop, and will go away once no pod uses it
 	// blocked by pod/db-0 -n shop
 }

@@ -247,7 +247,7 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
-		f.Evidence = append(f.Evidence, "none of them is being deleted yet: this may still happen")
+		f.Evidence = append(f.Evidence, "none of them is being deleted yet, but this may still happen")
 	}
 	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", text.Count(c.total(), "object"), len(c.going))

@@ -178,7 +178,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 
 func builtIn(finalizer string) (waits string, ok bool) {
 	waits, ok = map[string]string{
-		"kubernetes":                               "the namespace controller to delete its contents",
+		"kubernetes":                               "the namespace controller to delete the contents",
 		"batch.kubernetes.io/job-tracking":         "the job controller to count the pod",
 		"kubernetes.io/pv-controller":              "the volume controller to delete the storage behind it",
 		"kubernetes.io/vac-protection":             "volumes to stop using the class",

@@ -179,7 +179,7 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NoController",
-		Message:  rule.Name(r) + ": no controller has written its status" + v.Since(u.GetCreationTimestamp()),
+		Message:  rule.Name(r) + ": no status from any controller" + v.Since(u.GetCreationTimestamp()),
 		Evidence: []string{".status is empty, although the CRD " + crd.GetName() + " defines one"},
 		Next:     rule.Describe(object.RefOf(crd)),
 	}
@@ -247,7 +247,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list some kinds that would show it")
+		f.Evidence = append(f.Evidence, "it is unknown whether its controller is running: you are not allowed to list some kinds that could identify it")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet could be identified as "+text.Excerpt(manager))
 	}

@@ -22,13 +22,13 @@ func TestCustom(t *testing.T) {
 	stories(t, map[string]story{
 		"no controller": {
 			facts: widget("", "") + crd,
-			want:  []string{"NoController: widget.example.com/w -n prod: no controller has written its status for 10m; is one installed, and does it watch this namespace?"},
+			want:  []string{"NoController: widget.example.com/w -n prod: no status from any controller for 10m; is one installed, and does it watch this namespace?"},
 			next:  "kubectl describe customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"a kind without a status": {facts: widget("", "") + plain},
 		"no controller: it is scaled to zero": {
 			facts:   widget("", "") + crd + operator("0", "0"),
-			want:    []string{"ControllerDown: widget.example.com/w -n prod: no controller has written its status for 10m: the controller, deployment.apps/op -n system, is scaled to zero"},
+			want:    []string{"ControllerDown: widget.example.com/w -n prod: no status from any controller for 10m: the controller, deployment.apps/op -n system, is scaled to zero"},
 			blocked: "deployment.apps/op -n system",
 			next:    "kubectl scale deployment.apps/op --replicas=1 -n system",
 		},
@@ -210,7 +210,7 @@ func TestNetwork(t *testing.T) {
 		"no load balancer": {
 			facts:    service(", type: LoadBalancer, loadBalancerClass: example.com/lb") + slice("true"),
 			want:     []string{"LoadBalancerPending: service/web -n prod has no address yet: no controller has set up its load balancer"},
-			evidence: []string{"loadBalancerClass is example.com/lb: only the controller for that class handles it"},
+			evidence: []string{"loadBalancerClass is example.com/lb: only the controller for that class handles this Service"},
 		},
 		"load balancer failed": {
 			facts: service(", type: LoadBalancer") + slice("true") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncLoadBalancerFailed, message: no address left, involvedObject: {uid: svc}}`,

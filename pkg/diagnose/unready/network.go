@@ -46,7 +46,7 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 		Next:     rule.Describe(r),
 	}
 	if class := s.Spec.LoadBalancerClass; class != nil {
-		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller for that class handles it")
+		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller for that class handles this Service")
 	}
 	if e := v.Warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"

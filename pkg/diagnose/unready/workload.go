@@ -253,7 +253,7 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 	}
 	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "UpdateOnDelete",
-		Message:   fmt.Sprintf("an older revision remains in %s of %s: the update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), rule.Name(r)),
+		Message:   fmt.Sprintf("an older revision is still running in %s of %s: the update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), rule.Name(r)),
 		Evidence:  []string{"from an older revision: " + text.List(names, 3)},
 		Next:      rule.Kubectl(r.Namespace, "delete", "pod", names[0]),
 		Risk:      "the Pod is deleted and created again from the new template",

@@ -158,7 +158,7 @@ func TestWorkloads(t *testing.T) {
 		},
 		"on delete": {
 			facts: set(", updateStrategy: {type: OnDelete}") + member("db-0", "db-1", "True") + member("db-1", "db-2", "True"),
-			want:  []string{"UpdateOnDelete: an older revision remains in 1 Pod of statefulset.apps/db -n prod: the update strategy OnDelete replaces a Pod only when it is deleted"},
+			want:  []string{"UpdateOnDelete: an older revision is still running in 1 Pod of statefulset.apps/db -n prod: the update strategy OnDelete replaces a Pod only when it is deleted"},
 			next:  "kubectl delete pod db-0 -n prod",
 		},
 		"minReadySeconds": {

@@ -75,11 +75,11 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
 		return fmt.Errorf("the receiving manager %s is reserved for the API server's own bookkeeping", w.To)
 	case w.To == managedfields.Giver:
-		return fmt.Errorf("the receiving manager %s is reserved for give itself, and must own nothing", w.To)
+		return fmt.Errorf("the receiving manager %s is reserved for the verb give, and must own nothing", w.To)
 	case w.To == "":
 		return errors.New("the receiving manager has no name")
 	case len(w.To) > longest:
-		return fmt.Errorf("the receiving manager %s has a name of more than 128 characters", w.To)
+		return fmt.Errorf("the name of the receiving manager %s is longer than 128 characters", w.To)
 	}
 	if len(entries) == 0 {
 		return ErrUnmanaged

@@ -36,7 +36,7 @@ func (a *Aliases) Admit(d *Document) error {
 			size(m.added), size(maxExpansion)), hint)
 	case a != nil && a.total.Add(m.added) > maxTotal:
 		return At(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
-			"split the input into several runs")
+			"split the input across several runs")
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func objects(name, note string, of []event.ObjectHolding) table {
 
 func unserved(s event.Surveyed) table {
 	t := table{
-		Name: "At versions that are not served", Note: "The next write by another manager drops them from the managed fields.",
+		Name: "Owned at versions that are not served", Note: "The next write by another manager drops these owners from the managed fields.",
 		Columns: []column{{Name: "Manager"}, {Name: "Version"}, {Name: "Kind"}, {"Objects", true}},
 	}
 	for _, v := range s.Unserved {

@@ -16,7 +16,7 @@ import (
 
 // The output says that no owner has to be rewritten only if everything could be read.
 func TestMigrationReportsUnreadObjects(t *testing.T) {
-	const none = "all owners are at versions that the server serves"
+	const none = "all fields are owned at versions that the server serves"
 	unread := []event.Unread{{Ref: object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Gear"}}, Err: errors.New("forbidden")}}
 	for name, tt := range map[string]struct {
 		end         []event.Event

@@ -204,7 +204,7 @@ func (t *migrationTable) Finish(context.Context) error {
 	case len(t.migrated) == 0 && !t.ended:
 		return nil // It was interrupted, so nothing is known.
 	case len(t.migrated) == 0 && t.unread == 0:
-		said = "all owners are at versions that the server serves"
+		said = "all fields are owned at versions that the server serves"
 	case t.DryRun:
 		said = strings.Replace(said, "rewritten", "to rewrite", 1) + " (dry run: nothing was written)"
 	}

@@ -40,7 +40,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		err = check(r, body)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: the answer %s is unexpected: %w", r.Method, r.URL.Path, answer.Status, err)
+		return nil, fmt.Errorf("%s %s: unexpected response (%s): %w", r.Method, r.URL.Path, answer.Status, err)
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer, nil

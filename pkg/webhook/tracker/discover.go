@@ -21,7 +21,7 @@ const (
 	discoverAgain = 30 * time.Second // after a discovery in which a group could not be read
 )
 
-var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
+var errNotAll = errors.New("the response lacks Kubernetes' own kinds")
 
 // discover finds the kinds and starts watching them, now and after each event that may have changed
 // them.
@@ -50,7 +50,7 @@ func (t *Tracker) discover(ctx context.Context) {
 			t.forgetPromises(ctx, &absent, time.Now())
 		}
 		if names := absent.takeContradicted(); len(names) > 0 {
-			err = fmt.Errorf("the answer lacks served kinds: %s", strings.Join(names, ", "))
+			err = fmt.Errorf("the response lacks kinds that are served: %s", strings.Join(names, ", "))
 			t.opts.Log.Error(err, "discover kinds")
 		}
 		after := discoverEvery

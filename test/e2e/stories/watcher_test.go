@@ -169,7 +169,7 @@ func TestWatcher(t *testing.T) {
 		r := start(t, theirs, "", "wait", "configmap/of-"+user, "-n", "watched", "--for=jsonpath={.data.n}=done", "--timeout=30m")
 		r.hears(t, says)
 		set("of-"+user, "n", "done")
-		if r.ends(t, 0); strings.Count(r.stderr.String(), "you may not") != 1 {
+		if r.ends(t, 0); strings.Count(r.stderr.String(), "you are not allowed") != 1 {
 			t.Errorf("the missing right is not reported exactly once: %s", &r.stderr)
 		}
 	}

@@ -54,7 +54,7 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 		Next:      rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		BlockedBy: diagnose.RefOf("v1", "Pod", p.Namespace, p.Name),
 	}
-	c.Evidence = []string{"its grace period has been over" + v.Since(*p.DeletionTimestamp)}
+	c.Evidence = []string{"it has been past its grace period" + v.Since(*p.DeletionTimestamp)}
 	if len(p.Finalizers) > 0 {
 		c.Evidence = append(c.Evidence, "finalizers: "+text.List(p.Finalizers, 5))
 	}
