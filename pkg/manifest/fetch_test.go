@@ -53,7 +53,7 @@ func TestURL(t *testing.T) {
 		"no answer":                  {[]int{0}, 3, []string{url + ": connection refused"}},
 		"too many requests":          {[]int{429, 200}, 2, nil},
 		"not found":                  {[]int{404}, 1, []string{url + ": the server returned Not Found"}},
-		"without permission":         {[]int{401}, 1, []string{url + ": the server answered Unauthorized"}},
+		"without permission":         {[]int{401}, 1, []string{url + ": the server returned Unauthorized"}},
 		"no content":                 {[]int{204}, 1, []string{url + ": the server returned No Content"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
-		return nil, again, &inputError{where: name, text: "the server answered " + resp.Status}
+		return nil, again, &inputError{where: name, text: "the server returned " + resp.Status}
 	}
 	text, err = readAll(name, hearing{resp.Body, h}, maxBytes)
 	return text, true, err

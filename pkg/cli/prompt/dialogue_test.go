@@ -252,7 +252,7 @@ func TestSharedByManagers(t *testing.T) {
 	u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
 		conflict(t, ".spec.replicas", int64(5), "flux", "argo", "flux"), conflict(t, ".spec.paused", true, "argo"),
 	}}})
-	for _, want := range []string{"of flux and argo: [ta] take all", "every contested path that flux and argo own together"} {
+	for _, want := range []string{"of flux and argo: [ta] take all", "every other contested path that flux and argo own together"} {
 		if !strings.Contains(u.screen.String(), want) {
 			t.Errorf("no %q in\n%s", want, &u.screen)
 		}
