@@ -115,8 +115,8 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return e.contest(t)
 }
 
-// lost handles a write that got no answer. The write succeeded if the object is as predicted (edge
-// case 85).
+// lost handles a write that got no response. The write succeeded if the object is as predicted
+// (edge case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))

@@ -48,9 +48,9 @@ type Options struct {
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
-	// OnStall is called repeatedly while one request gets no answer although others do. The request
-	// has received nothing since the given time (since), and may last for the given duration
-	// (within). why is nil if the server is healthy. The Ref is as in OnRetry.
+	// OnStall is called repeatedly while one request gets no response although others do. The
+	// request has received nothing since the given time (since), and may last for the given
+	// duration (within). why is nil if the server is healthy. The Ref is as in OnRetry.
 	//
 	// The functions whose names begin with On are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)

@@ -168,7 +168,7 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong converts a position in the expression to one in Text.
+// wrong returns the error with its position in Text instead of the expression.
 func (s Spec) wrong(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {

@@ -186,7 +186,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// isDark reports whether an outage has lasted too long, and no view has received an answer since.
+// isDark reports whether an outage has lasted too long, and no view has received a response since.
 // The engine must be locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived

@@ -228,7 +228,7 @@ func (v *view) kindIsGone() {
 const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so it may still exist"
 
 // askUnseen deletes a target that we have no permission to read. If its UID is unknown, askUnseen
-// deletes whichever object has the name. The answer contains the UID. A dry run of another
+// deletes whichever object has the name. The response contains the UID. A dry run of another
 // deletion, bound to this UID, shows whether that object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}

@@ -104,14 +104,14 @@ func HintOf(err error) string {
 	return ""
 }
 
-// IsUnanswered reports whether an error means that a request got no answer. Such an error says
+// IsUnanswered reports whether an error means that a request got no response. Such an error says
 // nothing about the object.
 func IsUnanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
 }
 
-// MayBeWritten reports whether a write got no answer, so the server may have accepted it.
+// MayBeWritten reports whether a write got no response, so the server may have accepted it.
 func MayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway)

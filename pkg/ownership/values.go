@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// ValueChange is empty unless the two values differ and a record may keep both.
+// ValueChange is set only if the two values differ and a record is allowed to keep both.
 type ValueChange struct{ From, To string }
 
 // ValuesOf returns the values at a path in two versions of an object, if a record may keep them:

@@ -118,8 +118,8 @@ func waitsForLeftovers(in *Prediction, refusal error) bool {
 }
 
 // afterAdoption predicts what happens to fields that an adopted manager owns and the manifest
-// lacks. A dry run cannot adopt these fields first. So afterAdoption removes them from the answer,
-// and a second dry run fills in the defaults.
+// lacks. A dry run cannot adopt these fields first. So afterAdoption removes them from the
+// response, and a second dry run fills in the defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, emptied, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {

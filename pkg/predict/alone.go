@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone returns the server's answer to a dry run that submits the manifest as a new object, under
+// alone returns the server's response to a dry run that submits the manifest as a new object, under
 // another name and without the given paths. Even if the server accepts it, the manifest may still
 // be invalid in combination with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {

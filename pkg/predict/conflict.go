@@ -220,7 +220,8 @@ func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
 
-// keepsYielded returns a *YieldError if the server's answer changes a yielded path (edge case 83).
+// keepsYielded returns a *YieldError if the server's response changes a yielded path (edge case
+// 83).
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil
@@ -235,7 +236,7 @@ func (in *Prediction) keepsYielded() error {
 	return nil
 }
 
-// ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path.
+// ConflictsFromStatus returns the conflicts in the server's response to an apply, sorted by path.
 // Each path occurs once, with all its owners in the live object. A path has no owners if the object
 // has changed since it was read. If the object has no managed fields, the owner is
 // [managedfields.BeforeFirstApply], as on the server.
@@ -279,7 +280,7 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a field in the server's answer may refer to. The server does not
+// meantBy returns the paths that a field in the server's response may refer to. The server does not
 // quote the keys in a path, so the text may match several paths.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {

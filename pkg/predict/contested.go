@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// contested returns the conflicts of the apply. The answer to the forced dry run only suggests
+// contested returns the conflicts of the apply. The response to the forced dry run only suggests
 // conflicts. If it suggests any, or if the object has no managed fields, a dry run without force
-// finds the real ones. Conflicts that adoption resolves come only from the forced answer.
+// finds the real ones. Conflicts that adoption resolves come only from the forced response.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 // value, and null for an absent field. Body then gets the live spelling, so that we share the path
 // and no owner loses it (edge case 84). If that fails, the conflict is marked with SameValue.
 //
-// All answers must be about one version of the object; otherwise asked returns errMoved.
+// All responses must be about one version of the object; otherwise asked returns errMoved.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil {
@@ -131,7 +131,7 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced returns the conflicts if the server refuses the apply, and the answer if the server
+// unforced returns the conflicts if the server refuses the apply, and the response if the server
 // accepts it. It returns neither if all conflicts are with adopted managers.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), p.probe())

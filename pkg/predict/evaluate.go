@@ -81,7 +81,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
-		// Only the server's answer shows whether a yielded field keeps its value.
+		// Only the server's response shows whether a yielded field keeps its value.
 		out.Verdict = noop.Doubtful
 	}
 	return out, nil
@@ -169,9 +169,9 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun returns the server's answer to a dry run, which is forced if the object exists. If forcing
-// the apply would make the object invalid, dryRun returns the conflicts from a dry run without
-// force.
+// dryRun returns the server's response to a dry run, which is forced if the object exists. If
+// forcing the apply would make the object invalid, dryRun returns the conflicts from a dry run
+// without force.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := p.probe()
 	how.Force = in.Live != nil
@@ -221,7 +221,8 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	return in.keepsYielded()
 }
 
-// Same reports whether two answers have the same content and the same owners, ignoring timestamps.
+// Same reports whether two responses have the same content and the same owners, ignoring
+// timestamps.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }
@@ -256,8 +257,8 @@ type View struct {
 	Set           *fieldpath.Set
 }
 
-// View returns the object before and after an apply. answer is the server's answer to the apply or
-// to a dry run. If answer is nil, After comes from the manifest. Before includes the fields of
+// View returns the object before and after an apply. answer is the server's response to the apply
+// or to a dry run. If answer is nil, After comes from the manifest. Before includes the fields of
 // adopted managers.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)

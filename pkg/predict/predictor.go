@@ -68,7 +68,7 @@ type Prediction struct {
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 
-	// Answer is the server's answer to a dry run. It is nil before Ask, and if Unchecked is set.
+	// Answer is the server's response to a dry run. It is nil before Ask, and if Unchecked is set.
 	Answer *unstructured.Unstructured
 	// Unchecked explains why the server cannot check the object. It is empty if the server can
 	// check it.

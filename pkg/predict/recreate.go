@@ -24,7 +24,7 @@ const whenImmutable = "immutable"
 type Recreation struct {
 	UID    types.UID
 	Reason string
-	// Answer is the server's answer to a dry run that submits the manifest as a new object.
+	// Answer is the server's response to a dry run that submits the manifest as a new object.
 	Answer *unstructured.Unstructured
 	Lost   []managedfields.Change
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Rewritten returns the applied paths whose value in the server's answer differs from the sent
+// Rewritten returns the applied paths whose value in the server's response differs from the sent
 // value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
-// case 15). In each change, From is the sent value and To is the value in the answer. A different
+// case 15). In each change, From is the sent value and To is the value in the response. A different
 // spelling of an equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)

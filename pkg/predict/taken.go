@@ -13,11 +13,11 @@ import (
 
 // Taken returns the paths that a forced apply takes from other owners, sorted by path. These are
 // the conflicts that the server would report without force, and occasionally more. live is the
-// object before the apply, answer is the server's answer to the apply or to its dry run, and
+// object before the apply, answer is the server's response to the apply or to its dry run, and
 // manifest is the sent object. For an object without managed fields, use [ConflictsFromStatus].
 //
 // There is a conflict if an owner lost a path, and the path or something below it is now ours.
-// There is none if the path was removed. If an entry's API version differs from the answer's, its
+// There is none if the path was removed. If an entry's API version differs from the response's, its
 // conflicts keep the field names of the entry's version. An entry that vanishes because the server
 // no longer serves its version is ignored (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {

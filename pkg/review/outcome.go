@@ -30,7 +30,7 @@ type Outcome struct {
 	digest string
 }
 
-// Change is the change of one path.
+// Change is a change to the value at one path.
 type Change struct {
 	Path   string                   `json:"path"`
 	Kind   managedfields.ChangeKind `json:"kind"`

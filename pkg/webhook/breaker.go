@@ -241,7 +241,7 @@ const (
 
 // reach sends a dry run of a write for which the API server has to call the webhook. Unlike a
 // request to the webhook's Service, this call takes the same network path as the calls for other
-// writes. The answer to the dry run contains the warning of the replica that was called.
+// writes. The response to the dry run contains the warning of the replica that was called.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections

@@ -59,7 +59,7 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 
 // Start serves until the context ends. It then continues for the shutdown delay, because the API
 // server keeps using its connections to a terminating Pod (k/k#127335). During the delay, the
-// server is not ready, and each answer tells the client to reconnect. Requests in progress are
+// server is not ready, and each response tells the client to reconnect. Requests in progress are
 // still answered.
 func (s *Server) Start(ctx context.Context) error {
 	if s.certificate != nil { // cert-controller gives up without a Secret.

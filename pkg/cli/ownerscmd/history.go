@@ -30,7 +30,7 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 	if a.Path != "" {
 		o.query.Path, pathErr = fieldpath.ParsePattern(a.Path)
 		if slices.ContainsFunc(o.query.Path, func(pe fieldpath.Element) bool { return pe.Index != nil }) {
-			pathErr = errors.New("a position identifies an item in one object only: use the keys of list items, or [*]")
+			pathErr = errors.New("a position refers to different items in different objects: use the keys of list items, or [*]")
 		}
 	}
 	targetsErr := o.target(a, in)

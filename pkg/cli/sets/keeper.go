@@ -67,7 +67,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
-		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("the set cannot be rolled back to this run, because its history cannot be kept: %v; --history=0 keeps no history", err)})
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("the set cannot be rolled back to this run, because its history cannot be kept: %v; to keep no history, use --history=0", err)})
 	}
 }
 

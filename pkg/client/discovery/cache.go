@@ -22,8 +22,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache contains the kinds that the server serves, taken from its answers in this run or, before
-// the first answer, from kubectl's cache on disk. Cache updates the cache on disk.
+// Cache contains the kinds that the server serves, taken from its responses in this run or, before
+// the first response, from kubectl's cache on disk. Cache updates the cache on disk.
 //
 // client-go's client for that cache is slower. It requests the core and the groups in sequence, and
 // requests both again if the cache lacks one file. It writes only the files that it was asked for.
@@ -33,7 +33,7 @@ type Cache struct {
 	disk store
 
 	mu sync.Mutex
-	// told holds the server's answer in this run; nil if there is none or if it is too old.
+	// told holds the server's response in this run; nil if there is none or if it is too old.
 	told *served
 	// read holds the content of the cache on disk; nil if the cache was not read or must not be
 	// used.
@@ -150,7 +150,7 @@ func (c *Cache) answer(said *served) {
 }
 
 // see stores a list in which a kind first appeared. Only the next run uses the list, because this
-// run uses the server's complete answers.
+// run uses the server's complete responses.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (s store) list(gv schema.GroupVersion) *metav1.APIResourceList {
 	return &list
 }
 
-// putGroups stores the groups. Like kubectl, it does not store an answer without groups.
+// putGroups stores the groups. Like kubectl, it does not store a response without groups.
 func (s store) putGroups(list *metav1.APIGroupList) {
 	if len(list.Groups) > 0 {
 		s.put(list, "servergroups.json")

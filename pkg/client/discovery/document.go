@@ -210,7 +210,7 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// everything requests all kinds that the server serves, and stores the answer in the cache. It
+// everything requests all kinds that the server serves, and stores the response in the cache. It
 // requests the core and the groups concurrently.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
@@ -279,8 +279,8 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join combines the answers for the core and for the groups, with the core first. It uses the lists
-// of kinds only if both answers have them.
+// join combines the responses for the core and for the groups, with the core first. It uses the
+// lists of kinds only if both responses have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -298,7 +298,7 @@ func join(core, groups served) served {
 }
 
 // listEach requests the kinds of each group version, for a server without aggregated discovery. If
-// a group version gets no answer, it is requested again when one of its kinds is needed.
+// a group version gets no response, it is requested again when one of its kinds is needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup

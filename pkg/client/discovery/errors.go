@@ -72,8 +72,8 @@ func (e *NoKindError) Hint() string {
 // API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is the error of the request, or the reason why the server's answers are inconclusive. It
-	// is never nil.
+	// Err is the error of the request, or the reason why the server's responses are inconclusive.
+	// It is never nil.
 	Err error
 }
 

@@ -42,9 +42,9 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 // several API servers may lag behind.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error to report when an answer says that a kind is no longer served. The error
+// Gone returns the error to report when a response says that a kind is no longer served. The error
 // is a *NoKindError unless ctx is done. Its Err is set if the kind's objects may still exist, for
-// example at another version of the kind. A proxy may have sent the answer, and a caller may be
+// example at another version of the kind. A proxy may have sent the response, and a caller may be
 // waiting for the kind to disappear, so Gone asks for everything that the server serves.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
@@ -150,8 +150,8 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 // removed, and at which versions this server has it.
 //
 // The error is a *NoKindError or the error from [Discovery.Kind]. It is an *UntoldKindError if the
-// answers contradict each other, or if the server behind the API does not answer. Unserved waits
-// until the answers agree, so call it only for a kind that will not be served soon.
+// responses contradict each other, or if the server behind the API does not answer. Unserved waits
+// until the responses agree, so call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)

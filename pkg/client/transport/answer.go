@@ -17,15 +17,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that a successful answer does not belong to its request. A proxy or a gateway may
-// send such an answer. Like a lost answer, it says nothing about the object (edge case 85).
+// WrongError says that a successful response does not belong to its request. A proxy or a gateway
+// may send such a response. Like a lost response, it says nothing about the object (edge case 85).
 type WrongError struct{ what string }
 
 func (e *WrongError) Error() string { return "unexpected answer: " + e.what }
 
 func (e *WrongError) Hint() string { return Hint }
 
-// Hint says why an answer may be truncated or wrong.
+// Hint says why a response may be truncated or wrong.
 const Hint = "something between here and the API server may be truncating or replacing the answer: a proxy, a load balancer, a size or time limit"
 
 // Wrong returns a *WrongError.
@@ -53,7 +53,7 @@ func Any(body []byte) (*unstructured.Unstructured, error) {
 	return &u, nil
 }
 
-// Garbled returns the error for an answer that is not valid JSON.
+// Garbled returns the error for a response that is not valid JSON.
 func Garbled(body []byte) error {
 	var any json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&any); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -62,7 +62,7 @@ func Garbled(body []byte) error {
 	return Wrong("it is not a JSON object")
 }
 
-// Describe describes an unexpected answer.
+// Describe describes an unexpected response.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
 	return describe(metav1.TypeMeta{Kind: u.GetKind(), APIVersion: u.GetAPIVersion()}, text)
@@ -125,7 +125,7 @@ func Denied(err error) bool {
 }
 
 // List decodes a list of the kind, or one page of it. It calls see with each item once it has read
-// the whole answer.
+// the whole response.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {

@@ -32,7 +32,7 @@ type availability struct {
 	drop func()
 
 	mu sync.Mutex
-	// probe is the latest probe of the server, sent because a request had no answer.
+	// probe is the latest probe of the server, sent because a request had no response.
 	probe  *probe
 	search *search
 	// since holds the time at which the server became unreachable; zero while it is reachable.
@@ -94,8 +94,8 @@ type found struct {
 	first bool
 }
 
-// check finds out why a request got no answer: because of the request, or because of the server. It
-// returns once the server is reachable, or with the final error.
+// check finds out why a request got no response: because of the request, or because of the server.
+// It returns once the server is reachable, or with the final error.
 func (o *availability) check(ctx context.Context, err error) (found, error) {
 	since, cause := time.Now(), CauseOf(err)
 	silent, stalled := errors.AsType[*stalledError](err)
@@ -232,7 +232,7 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 	}
 }
 
-// stallAfter returns how long a request may go without an answer before the server is probed. The
+// stallAfter returns how long a request may go without a response before the server is probed. The
 // probe may take just as long.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
@@ -242,7 +242,7 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen watches a request that has no answer yet. If the server does not answer a probe either,
+// listen watches a request that has no response yet. If the server does not answer a probe either,
 // listen ends the request. If the server answers the probe, listen reports that the request is
 // taking a long time (edge case 91), or ends the request if its Patience has run out. listen
 // returns when ctx is done.
@@ -308,9 +308,9 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has had no answer since the given time. The
+// losesPatience reports whether to end a request that has had no response since the given time. The
 // request ends when the time limit of its Patience is reached. It also ends when it has had no
-// answer for half of that limit, so that it can be sent again in case it was lost.
+// response for half of that limit, so that it can be sent again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
@@ -345,7 +345,7 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 
 // outages tracks whether an outage of the server was reported and is not over. It counts each
 // search for an unreachable server, and each retried request that concerns no particular object.
-// The outage is over only when the count is zero, so an answer to an earlier request does not end
+// The outage is over only when the count is zero, so a response to an earlier request does not end
 // it.
 type outages struct {
 	over func() // is called when the count is zero and the server has answered

@@ -24,7 +24,7 @@ const (
 	// from a change of etcd's leader, from an unknown field, or from a manifest that server-side
 	// apply cannot merge (k/k#113482).
 	Unexplained
-	// Lost means that the request got no answer from an API server.
+	// Lost means that the request got no response from an API server.
 	Lost
 )
 

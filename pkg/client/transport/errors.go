@@ -24,7 +24,7 @@ import (
 // UnreachableError says that the server was unreachable for longer than Options.Timeout.
 type UnreachableError struct {
 	// For is how long the server was unreachable; 0 if the client tried only once and did not wait
-	// for the answer.
+	// for the response.
 	For time.Duration
 	Err error
 }
@@ -151,7 +151,7 @@ func (e *busyError) Hint() string {
 }
 
 // underwayError says that a write may have been carried out. It was stopped while in progress, or
-// its answer was lost.
+// its response was lost.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }
@@ -187,7 +187,7 @@ var (
 	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError says that an answer is missing or truncated. Errors of net/http often have no type, so
+// lostError says that a response is missing or truncated. Errors of net/http often have no type, so
 // lostError marks them where they occur. It does not unwrap to its cause, because client-go would
 // recognize the cause and retry the request.
 type lostError struct{ cause error }
@@ -217,7 +217,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError ends a request that has had no answer since the given time. The server did not
+// stalledError ends a request that has had no response since the given time. The server did not
 // answer a probe either.
 type stalledError struct{ since time.Time }
 

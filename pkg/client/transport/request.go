@@ -28,13 +28,13 @@ type Request struct {
 	// Guarded is set for a request that creates an object, or that is bound to a UID or a resource
 	// version. A conflict is then not retried, unless it is about a quota.
 	Guarded bool
-	// Creates is set if the request must create the object. After a lost answer, a conflict may be
-	// with the object that an earlier attempt created.
+	// Creates is set if the request must create the object. After a lost response, a conflict may
+	// be with the object that an earlier attempt created.
 	Creates bool
 	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
-	// Quiet is set for an internal request. Its warnings are not shown, and a missing answer is not
-	// reported.
+	// Quiet is set for an internal request. Its warnings are not shown, and a missing response is
+	// not reported.
 	Quiet bool
 	// Bulk is set for a request whose duration depends on the amount of data. A long duration says
 	// nothing about the server.
@@ -42,10 +42,10 @@ type Request struct {
 	// Patience names a group of requests that share one time limit for retries. The time starts
 	// again once one of them is answered. So if the server does not say what it serves, the client
 	// gives up only once, instead of once for each kind. The limit also applies while a request of
-	// the group has no answer at all, because the server answers such requests from memory.
+	// the group has no response at all, because the server answers such requests from memory.
 	// Requests outside a group may have to wait for webhooks or etcd.
 	Patience string
-	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
+	// Asked is closed when the response is needed. Until then, the request is a prefetch: it is
 	// neither reported nor retried. Asked is nil for a request that is not a prefetch.
 	Asked <-chan struct{}
 	wrote *atomic.Bool
@@ -80,7 +80,7 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	return append(append(path, kind.Resource), rest...)
 }
 
-// Read sends a request and reads the answer. It uses Stream, which decodes errors and handles
+// Read sends a request and reads the response. It uses Stream, which decodes errors and handles
 // warnings; DoRaw does not.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)

@@ -21,8 +21,8 @@ import (
 )
 
 // Do calls send once there is a slot. It calls send again if the failure may be transient, and
-// after waiting for an unreachable server. send must be safe to repeat: if the answer was lost, the
-// request may have been carried out.
+// after waiting for an unreachable server. send must be safe to repeat: if the response was lost,
+// the request may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -291,7 +291,7 @@ type attempt struct {
 	retryAfter time.Duration
 	said       *metav1.Status
 	// heard holds the Unix time in nanoseconds at which the request was sent or the latest part of
-	// its answer arrived. It is 0 while the request waits for credentials.
+	// its response arrived. It is 0 while the request waits for credentials.
 	heard     atomic.Int64
 	wrote     *atomic.Bool
 	unguarded bool

@@ -1,5 +1,5 @@
 // Package transport sends requests to an API server. It retries them, limits their concurrency,
-// waits for an unreachable server, and checks that each answer belongs to its request (edge case
+// waits for an unreachable server, and checks that each response belongs to its request (edge case
 // 85). Start with [New] and [Sender.Do].
 package transport
 
@@ -163,7 +163,7 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called repeatedly for a request that has no answer yet. why is nil if the server
+	// OnStall is called repeatedly for a request that has no response yet. why is nil if the server
 	// is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
@@ -238,7 +238,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Prepare returns the configuration for all requests of a run. Every answer sets the clock.
+// Prepare returns the configuration for all requests of a run. Every response sets the clock.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
 	// The server limits the rate with priority and fairness (KEP-1040), and says when it is busy.
@@ -305,7 +305,7 @@ type Clock struct{ ahead atomic.Int64 }
 // response takes a moment.
 const tolerance = 5 * time.Second
 
-// Now returns the server's time. Before the first answer, it returns this machine's time.
+// Now returns the server's time. Before the first response, it returns this machine's time.
 func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }

@@ -122,8 +122,8 @@ func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
 
-// Catalogue checks the answer to a discovery request below base. It ignores other answers.
-// client-go would treat everything missing from a wrong answer as not served (edge case 85).
+// Catalogue checks the response to a discovery request below base. It ignores other responses.
+// client-go would treat everything missing from a wrong response as not served (edge case 85).
 // refused is the Status of a failed request, which client-go may drop.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
@@ -178,7 +178,7 @@ type catalogue struct {
 	Paths                                                        map[string]json.RawMessage
 }
 
-// An empty answer is wrong for every path, because every server serves some groups.
+// An empty response is wrong for every path, because every server serves some groups.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":

@@ -65,7 +65,7 @@ func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrStr
 // Nullable returns true, so that a null in an object is not an error.
 func (s *shape) Nullable() bool { return true }
 
-// Properties returns the properties that are read.
+// Properties returns only the properties that the expression reads.
 func (s *shape) Properties() map[string]common.Schema { return s.properties }
 
 // Items implements common.Schema.

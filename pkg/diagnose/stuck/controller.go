@@ -133,7 +133,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 // was not found.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
-	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
+	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove the finalizer; its workload was not found and may run outside the cluster"
 	f.Evidence = append(d.set(u, finalizer), s.Lease.String(d.Now))
 	f.Next = "read the log of " + text.ShellQuote(s.Lease.Holder)
 	f.BlockedBy = s.Lease.Ref

@@ -240,7 +240,7 @@ type Explained struct {
 // Root is a cause with all objects that it blocks.
 type Root struct {
 	Cause event.Cause
-	// Holds lists the objects that wait because of the cause, sorted.
+	// Holds lists the objects that the cause blocks, sorted.
 	Holds []object.Ref
 	Total int
 }

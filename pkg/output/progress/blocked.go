@@ -40,7 +40,7 @@ func isStarting(err error) bool {
 }
 
 // answered returns the status code if the API server itself answered. It returns 0 if there was no
-// answer, or only a gateway's answer.
+// response, or only a gateway's response.
 func answered(err error) int32 {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

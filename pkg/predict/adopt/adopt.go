@@ -116,7 +116,7 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields in the answer to a dry run, without the fields that the apply
+// LetGo returns the managed fields in the response to a dry run, without the fields that the apply
 // takes from adopted managers and without the released fields. The dry run itself leaves both in
 // place.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {

@@ -11,10 +11,10 @@ import (
 )
 
 // Dropped returns, sorted, the paths that a manager owned and no longer sets (edge case 33). live
-// is the object before the apply, and answer is the server's answer to the apply or to its dry run.
-// A path is Released if it stays, because its Owners keep it or because the server's default has
-// the same value. It is Changed if the server's default differs, and Removed if it is gone. A list
-// item is one change, unless others keep part of it.
+// is the object before the apply, and answer is the server's response to the apply or to its dry
+// run. A path is Released if it stays, because its Owners keep it or because the server's default
+// has the same value. It is Changed if the server's default differs, and Removed if it is gone. A
+// list item is one change, unless others keep part of it.
 //
 // The adoption precedes the apply, unless the live object already includes it. A dry run cannot
 // show the effect of the adoption. Fields that the adopted managers owned and the manifest lacks

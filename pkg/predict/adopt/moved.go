@@ -10,7 +10,7 @@ import (
 )
 
 // Moved returns the result of an apply after an adoption, except for the server's defaults. stated
-// is the server's answer to a dry run that submits the manifest as a new object. It contains the
+// is the server's response to a dry run that submits the manifest as a new object. It contains the
 // complete keys of list items and an entry for the manager. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
@@ -189,7 +189,7 @@ func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
 // Leave returns the adoption without the values that the manifest changes: their owners keep them
-// until the apply takes them. answer is the server's answer to a forced dry run. Values that the
+// until the apply takes them. answer is the server's response to a forced dry run. Values that the
 // manifest merely spells differently, for example without defaults, remain in the adoption.
 // Otherwise an owner's fields would be adopted in two steps.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {

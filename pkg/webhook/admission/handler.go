@@ -26,7 +26,7 @@ const maxReview = 7 << 20
 
 const (
 	// readTimeout bounds how long a review may take to arrive. The API server waits a second or two
-	// for an answer.
+	// for a response.
 	readTimeout = 5 * time.Second
 	// firstRead bounds the memory allocated for a review before it arrives, because its
 	// Content-Length may be wrong.
@@ -57,7 +57,7 @@ type findings struct {
 }
 
 // review is the decoded part of an AdmissionReview. All versions of AdmissionReview have these
-// fields. The answer to a review has the version of the review.
+// fields. The response to a review has the version of the review.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -81,7 +81,7 @@ type request struct {
 	DryRun    bool    `json:"dryRun"`
 }
 
-// An answer always allows the request.
+// A response always allows the request.
 type answer struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -202,7 +202,7 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 }
 
 // ReachAnnotation is set by the writes that test whether the API server's calls get through. The
-// answer repeats the annotation.
+// response repeats the annotation.
 const ReachAnnotation = "k8sconnect.io/reach"
 
 func echo(r *request) (findings, error) {

@@ -14,16 +14,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Checked returns a configuration whose clients reject answers that do not come from an API server
-// (edge case 85). Otherwise a proxy's "not found" would make the tracker restart its history.
+// Checked returns a configuration whose clients reject responses that do not come from an API
+// server (edge case 85). Otherwise a proxy's "not found" would make the tracker restart its
+// history.
 func Checked(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	return config
 }
 
-// answers checks successful JSON answers. Protobuf answers need no check: only an API server sends
-// them, and a truncated one cannot be decoded. Watch events are checked separately.
+// answers checks successful JSON responses. Protobuf responses need no check: only an API server
+// sends them, and a truncated one cannot be decoded. Watch events are checked separately.
 type answers struct{ next http.RoundTripper }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,8 +85,8 @@ func kubernetesOwn(path string) bool {
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// versioned returns an error if an answer has no resource version, because a watch could not resume
-// from it.
+// versioned returns an error if a response has no resource version, because a watch could not
+// resume from it.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("a response without a resourceVersion")

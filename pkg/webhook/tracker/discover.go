@@ -103,7 +103,7 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 }
 
 // isServed reports whether a kind that is missing from discovery is served, by requesting its
-// objects. If the webhook is not allowed to list the kind, the answer depends on whether the kind
+// objects. If the webhook is not allowed to list the kind, the response depends on whether the kind
 // has a CRD.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})

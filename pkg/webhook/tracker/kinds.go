@@ -91,18 +91,18 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long a kind must be missing from all answers before it counts as gone. A single
-// answer may be wrong, and a kind that counts as gone loses its history.
+// goneAfter is how long a kind must be missing from all responses before it counts as gone. A
+// single response may be wrong, and a kind that counts as gone loses its history.
 const goneAfter = 5 * time.Second
 
-// absent maps each known kind that is missing from discovery to the time of the first answer
+// absent maps each known kind that is missing from discovery to the time of the first response
 // without it.
 type absent struct {
 	since        map[schema.GroupResource]time.Time
 	contradicted []string // the absent kinds that are served nevertheless
 }
 
-// gone reports whether a kind is gone: it has been missing from all answers for a while, and a
+// gone reports whether a kind is gone: it has been missing from all responses for a while, and a
 // request confirms that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
