@@ -92,7 +92,7 @@ func TestUnservedKindOfASet(t *testing.T) {
 	set := file(t, configMaps(2, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
 	kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gizmo.example.com")
-	const said = "lists Gizmo.example.com, which the server does not serve"
+	const said = "lists Gizmo.example.com among the kinds of its members"
 	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, said)
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
 }

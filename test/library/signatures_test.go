@@ -32,7 +32,7 @@ func TestSignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(strings.Join(strings.Fields(string(page)), " "), "the types of other packages in their signatures:")
+	_, rest, _ := strings.Cut(strings.Join(strings.Fields(string(page)), " "), "these types, which appear in their signatures:")
 	list, _, found := strings.Cut(rest, ". ")
 	if !found {
 		t.Fatal("docs/library.md has no list of types")

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -61,11 +60,10 @@ func largeDiff(c managedfields.Conflict, whole bool) []string {
 	if err != nil {
 		return []string{text.Printable(err.Error())}
 	}
-	unified, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
+	all, err := unified("live", "yours", string(live), string(yours), largeContext)
 	if err != nil {
 		return []string{text.Printable(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
 	}
-	all := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
 	if !whole {
 		all = shortened(all)
 	}

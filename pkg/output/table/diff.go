@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -192,16 +191,12 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	if c.After == nil {
 		to = "/dev/null"
 	}
-	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
+	lines, err := unified(from, to, before, after, contextLines)
 	if err != nil {
-		// ToUnified does not fail for edits computed by the same library.
+		// The library does not fail for edits that it has computed itself.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
-	if unified == "" {
-		return ""
-	}
 	var b strings.Builder
-	lines := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
 	if !t.Verbose {
 		lines = shortened(lines)
 	}

@@ -108,7 +108,7 @@ status:
 		"given      deployment.apps/web", "given      widget.give.example.com/w", "2 given, 1 unchanged",
 		"kustomization/give-ks/apps lists Widget at give.example.com/v1alpha1, which the server no longer serves: these objects are read at give.example.com/v1",
 		"the effect on the next run of kustomization/give-ks/apps cannot be shown, because its manifests are not in the cluster; that run will remove the fields received by kustomize-controller unless the manifests set them. " +
-			"To show it, add -f - and pipe the manifests in: flux build kustomization apps -n give-ks --path=FOLDER",
+			"To show the effect, add -f - and pipe the manifests in: flux build kustomization apps -n give-ks --path=FOLDER",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("no %q", want)
