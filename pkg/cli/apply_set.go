@@ -154,8 +154,8 @@ const (
 	interruptedRollbackTimeout = time.Minute
 )
 
-// rollBack rolls back a failed run if --atomic was given. If objects were not restored, it returns
-// [verb.ErrNo], because the report names them.
+// rollBack rolls back a failed run if --atomic was given. If objects were not restored, the exit
+// status is 1; the report names them.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
@@ -184,7 +184,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 		Remove: remover{client, o.out.Print}.remove, Contents: client.Contents, Emit: o.out.Print,
 	}
 	if err := engine.Run(ctx, groups); err != nil {
-		return verb.ErrNo
+		return verb.Remains(failed)
 	}
 	o.undone = true
 	return failed

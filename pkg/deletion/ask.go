@@ -137,6 +137,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 		t.goes()
 		t.asked = time.Now()
 		t.moved = t.asked
+		t.returned = live.GetDeletionTimestamp() == nil
 		if t.live == nil || object.Newer(live.GetResourceVersion(), t.live.GetResourceVersion()) {
 			e.see(t, live)
 		}

@@ -558,6 +558,19 @@ func TestInterruptedSearch(t *testing.T) {
 	})
 }
 
+// For some kinds, the response to a deletion is the deleted object. After an interrupt, it is
+// reported as deleted, although the watch did not show that.
+func TestInterruptedAfterTheObjectWasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		f := newFake(config("a"), config("b", "x/hold"))
+		f.returnsObject = true
+		after(time.Second, func() { cancel(errors.New("stop")) })
+		r := start(ctx, &Engine{Wait: true}, f, named(configMaps, "a", "b"))
+		same(t, []string{"a deleted", "b terminating"}, r.results())
+	})
+}
+
 // Custom resources whose CRD is in the set are deleted before the controllers that clean up after
 // them. Aggregated roles are deleted before their parts, and CRDs last.
 func TestReverse(t *testing.T) {

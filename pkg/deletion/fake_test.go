@@ -31,6 +31,9 @@ type fake struct {
 	unreadable error
 	// refuse returns the error with which a request is refused; nil lets the request through.
 	refuse func(verb, name string) error
+	// returnsObject makes Delete return the object that it has deleted, as for Services, and its watch
+	// silent about that.
+	returnsObject bool
 	// latency is the delay between the events of a removed finalizer and the answer to the request
 	// that removed it.
 	latency time.Duration
@@ -201,6 +204,12 @@ func (f *fake) Delete(_ context.Context, _ object.Kind, ref object.Ref, how obje
 	case len(u.GetFinalizers()) > 0:
 		f.put(terminating(u))
 		return f.get(ref)
+	}
+	if f.returnsObject {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.objects, ref.Name)
+		return u, nil
 	}
 	f.remove(ref.Name)
 	return nil, nil

@@ -101,7 +101,7 @@ func (e *Engine) stopped(t *target, err error) {
 	defer e.mu.Unlock()
 	switch {
 	case !t.asked.IsZero(): // Its deletion was accepted before.
-		e.finish(t, event.Deleted{Action: event.Remains, Reason: gaveUp})
+		e.giveUp(t, true)
 		return
 	case object.MayBeWritten(err):
 		err = fmt.Errorf("the request was in progress, and may have been accepted: %w", err)
@@ -109,8 +109,15 @@ func (e *Engine) stopped(t *target, err error) {
 	e.finish(t, event.Deleted{Action: event.Skipped, Err: err})
 }
 
-// gaveUp is the reason for a target whose deletion was accepted, but that may still exist.
-const gaveUp = "gave up waiting"
+// giveUp reports a target whose deletion was accepted, but that was not seen to be gone. If an
+// interrupt is the reason, the response to the deletion decides. The engine must be locked.
+func (e *Engine) giveUp(t *target, interrupted bool) {
+	if t.returned && interrupted {
+		e.finish(t, event.Deleted{Action: event.Gone})
+		return
+	}
+	e.finish(t, event.Deleted{Action: event.Remains, Reason: "gave up waiting"})
+}
 
 // denied adds a hint about the missing permission. It omits the server's text about a Secret.
 func denied(t *target, verb string, err error) error {
@@ -138,7 +145,7 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 		switch {
 		case t.done:
 		case !t.asked.IsZero():
-			e.finish(t, event.Deleted{Action: event.Remains, Reason: gaveUp})
+			e.giveUp(t, ctx.Err() != nil)
 		default:
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}

@@ -42,9 +42,12 @@ type target struct {
 	started bool
 	lost    bool
 	// asked holds the time at which the server accepted the deletion; zero until then.
-	asked  time.Time
-	done   bool
-	result event.Action
+	asked time.Time
+	// returned is set if the response to the deletion was the object without a deletion timestamp,
+	// as for Services. Then the object is gone, except perhaps in an aggregated API.
+	returned bool
+	done     bool
+	result   event.Action
 
 	// passage is nil before the deletion begins and after the target is done, because only a few of
 	// a hundred thousand objects are being deleted at any one time.

@@ -148,7 +148,8 @@ spec:
 		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it contains widget."+group+"/theirs -n default, which would be deleted with it").
 		says(t, "kept        configmap/ours -n "+ns+"-empty: human has written to it since: .data.mine").
 		says(t, "kept        namespace/"+ns+"-empty: it contains configmap/ours -n "+ns+"-empty, which would be deleted with it").
-		says(t, "deleted     configmap/ours -n "+ns)
+		says(t, "deleted     configmap/ours -n "+ns).
+		says(t, "error: interrupted: interrupt signal received")
 	for _, left := range []string{"configmap/theirs -n " + ns, "widgets." + group + "/theirs -n default"} {
 		object, in, _ := strings.Cut(left, " -n ")
 		if got := kubectl(t, c, "get", object, "-n", in, "--ignore-not-found", "-o", "name"); got == "" {

@@ -63,7 +63,8 @@ func TestAtomicFailedPrune(t *testing.T) {
 				says(t, "restored    service/leaves").
 				says(t, "restored    configmap/stays").
 				says(t, "deleted     configmap/comes").
-				says(t, "it is being deleted")
+				says(t, "it is being deleted").
+				says(t, "error: interrupted: interrupt signal received")
 			if after := what(); after != before {
 				t.Errorf("state after the rollback:\n%s\nwant the state before the run:\n%s\n%s", after, before, r)
 			}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -69,18 +71,33 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 		return code
 	case errors.Is(err, ErrNo):
 		return ExitNo
+	case errors.Is(err, context.Canceled) && errors.As(err, new(*remainsError)):
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(interrupt(err))))
+		return ExitNo
 	case isLate(err), IsRefused(err):
 		reportErrors(streams, say, err)
 		return ExitNo
 	case errors.Is(err, ErrUnknown):
 		return ExitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(err.Error())))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(interrupt(err))))
 		return ExitUnknown
 	default:
 		reportErrors(streams, say, err)
 		return ExitUnknown
 	}
+}
+
+// interrupt returns the text of an interrupt's error. Concurrent requests end with the same error,
+// which is not repeated.
+func interrupt(err error) string {
+	var lines []string
+	for _, one := range Flatten(err) {
+		if line := one.Error(); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // TellRun prints the ID of a failed run, with which the run can be found in the server's audit log,
@@ -97,7 +114,7 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 // status is 1.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
-	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
+	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*remainsError)) || errors.As(err, &late) && late.Late() {
 		return true
 	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)
@@ -158,6 +175,20 @@ func Flatten(err error) []error {
 // Unread reports whether the reader of our output has closed the pipe, which is not a failure of
 // the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// remainsError is the error of a run that was not rolled back completely.
+type remainsError struct{ error }
+
+func (e *remainsError) Unwrap() error { return e.error }
+
+// Remains marks the error of a run that was not rolled back completely, so that the exit status is
+// 1. If the report has all there is to say about the error, it returns [ErrNo].
+func Remains(failed error) error {
+	if IsResult(failed) {
+		return ErrNo
+	}
+	return &remainsError{failed}
+}
 
 // unfinishedError is the error of an apply that ran out of time.
 type unfinishedError struct{ error }
