@@ -31,6 +31,8 @@ type lookahead struct {
 	keeps bool
 	run   *sets.Run
 	emit  func(event.Event)
+	// failed lists the objects that could not be compared.
+	failed []object.Ref
 
 	mu     sync.Mutex
 	judged map[object.Key]judgement
@@ -113,6 +115,10 @@ func (o *applyOptions) lookAhead(
 		sets.SeeDoomed(&l.plan, d)
 	}
 	err := l.engine.Run(ctx, p)
+	if ctx.Err() != nil {
+		l.skip(p, context.Cause(ctx))
+		return nil, context.Cause(ctx)
+	}
 	if unknown, ok := errors.AsType[*diff.UnknownError](err); ok {
 		return nil, errors.New("nothing was written: " + unknown.Error())
 	}
@@ -123,11 +129,23 @@ func (o *applyOptions) lookAhead(
 }
 
 // see adds an event to the plan. An object that could not be compared ends the run, so it is also
-// reported as failed.
+// reported as failed, unless an interrupt is the reason.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
-	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {
+	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown && !errors.Is(c.Err, context.Canceled) {
+		l.failed = append(l.failed, c.Ref)
 		l.emit(event.Applied{Ref: c.Ref, Source: c.Source, Action: event.Failed, Err: c.Err})
+	}
+}
+
+// skip reports the objects of an interrupted check, which has written nothing.
+func (l *lookahead) skip(p *plan.Plan, why error) {
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if !slices.Contains(l.failed, item.Ref) {
+				l.emit(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
+			}
+		}
 	}
 }
 

@@ -5,10 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // stated is the input before the review, and wanted the reviewed one. They contain each kind of
@@ -403,5 +407,27 @@ func TestConfirmedRequests(t *testing.T) {
 	plain := requests(ns, set)
 	if confirmed := requests(ns, set, "--confirm="+plan); confirmed != plain+20 {
 		t.Errorf("%d requests without --confirm, %d with it, want 20 more", plain, confirmed)
+	}
+}
+
+// If the check before the first write is interrupted, the report has every object as skipped.
+func TestInterruptedCheckOfAPlan(t *testing.T) {
+	t.Parallel() // uses only its own namespaces
+	const n = 12
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	set := file(t, configMaps(n, 1, "1"))
+	plan := confirmable(t, c, "-n", ns, "-f", set)
+	reads := proxy.Path(http.MethodGet, "/api/v1/namespaces/"+ns+"/configmaps")
+	p.Fail(-1, reads, proxy.Fault{Delay: time.Minute, Slow: true})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--confirm="+plan, "-o", "json")
+	r.until(t, "it reads the objects", func() bool {
+		return slices.ContainsFunc(p.Requests(), func(r proxy.Request) bool { return strings.Contains(r.URI, ns+"/configmaps") })
+	})
+	r.signal(t, syscall.SIGINT)
+	r.wait(t)
+	if got := r.ends(t, 2).says(t, "error: interrupted").report(t).Summary; got["skipped"] != n || got["failed"] != 0 {
+		t.Errorf("summary %v, want %d skipped: %s", got, n, r)
 	}
 }
