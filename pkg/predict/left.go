@@ -66,14 +66,14 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that a component in the cluster is meant to set. The manifest's value is usually
-// a placeholder.
+// Meant is a field that a component in the cluster sets by design. The manifest's value is usually a
+// placeholder.
 type Meant struct {
 	kind schema.GroupKind
 	// field is the path without list keys.
 	field string
-	// by is the manager that is meant to set the field. It is empty if the manager's name is not
-	// fixed; see [Meant.SetBy].
+	// by is the manager that sets the field by design; empty if its name is not fixed (see
+	// [Meant.SetBy]).
 	by string
 	// stated names a top-level field. If it is not empty, the row applies only to a manifest that
 	// sets this field.
