@@ -1,6 +1,5 @@
-// Package cli contains the verbs. Some verbs, and flags shared by several verbs, have packages of
-// their own. Flags are parsed into options, and the options pass a client and a printer to an
-// engine. Start with [Main].
+// Package cli is the root command. Each verb is a package below it, named after the verb: flags are
+// parsed into options, and the options pass a client and a printer to an engine. Start with [Main].
 package cli
 
 import (
@@ -17,15 +16,22 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deprecatedcmd"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/fightscmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deprecated"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/fights"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/version"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/wait"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -103,18 +109,18 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	help.AddAll(r.PersistentFlags())
 	r.connection = c
 	r.AddCommand(
-		newApply(c, streams),
-		newDiff(c, streams),
-		newOwners(c, streams),
-		newGive(c, streams),
-		newConfig(c, streams),
-		deletecmd.New(c, streams),
-		deprecatedcmd.New(c, streams),
-		fightscmd.New(c, streams),
-		newSets(c, streams),
-		stuckcmd.New(c, streams),
-		waitcmd.New(c, streams),
-		newVersion(c, streams),
+		apply.New(c, streams),
+		diff.New(c, streams),
+		owners.New(c, streams),
+		give.New(c, streams),
+		config.New(c, streams),
+		delete.New(c, streams),
+		deprecated.New(c, streams),
+		fights.New(c, streams),
+		sets.New(c, streams),
+		stuck.New(c, streams),
+		wait.New(c, streams),
+		version.New(c, streams),
 	)
 	completion.Add(r.Command, c)
 	return r

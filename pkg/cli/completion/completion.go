@@ -15,7 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -40,8 +40,8 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
 		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
-		help.Complete(cmd, sets.NameFlag, known.completeSets)
-		help.Complete(cmd, sets.SpelledByKubectl, known.completeSets)
+		help.Complete(cmd, setrun.NameFlag, known.completeSets)
+		help.Complete(cmd, setrun.SpelledByKubectl, known.completeSets)
 		help.Words(cmd, "color", "auto", "always", "never")
 		help.Words(cmd, "dry-run", "none", "server", "client")
 		help.Words(cmd, "validate", "strict", "warn", "ignore")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -61,10 +61,10 @@ func (c words) sets(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := sets.All(ctx, client, namespace)
+	all, err := setrun.All(ctx, client, namespace)
 	names := make([]string, len(all))
 	for i, set := range all {
-		names[i] = sets.Spelled(set.Record.Parent)
+		names[i] = setrun.Spelled(set.Record.Parent)
 	}
 	return names, err
 }
@@ -79,11 +79,11 @@ func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := sets.Find(ctx, client, name, namespace)
+	set, err := setrun.Find(ctx, client, name, namespace)
 	if err != nil {
 		return nil, err
 	}
-	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
+	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	var words []string
 	for _, r := range kept.List() {

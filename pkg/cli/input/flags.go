@@ -111,6 +111,23 @@ func Of(text []byte) Options {
 	}}
 }
 
+// ServerSideFlag is --server-side, which has no effect and is accepted for kubectl scripts.
+type ServerSideFlag struct{ on bool }
+
+// Add adds the flag.
+func (f *ServerSideFlag) Add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "server-side", true, "Always on; accepted for compatibility with kubectl")
+	_ = flags.MarkHidden("server-side")
+}
+
+// Check refuses a client-side apply.
+func (f *ServerSideFlag) Check() error {
+	if f.on {
+		return nil
+	}
+	return errors.New("--server-side=false is not supported; for a client-side apply, use kubectl apply")
+}
+
 // filenames splits the values of -f at commas, as kubectl does, except URLs and names of existing
 // files.
 func filenames(given []string) []string {

@@ -150,6 +150,12 @@ func Terminal(w io.Writer) (width func() int, ok bool) {
 	}, true
 }
 
+// IsUnattended reports whether no user is watching the run.
+func IsUnattended(streams genericiooptions.IOStreams) bool {
+	_, onTerminal := Terminal(streams.ErrOut)
+	return !onTerminal
+}
+
 // IsTerminal reports whether r is a terminal.
 func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
 

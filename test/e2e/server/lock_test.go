@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
@@ -20,13 +20,13 @@ import (
 // locker is a run that takes a set's lock.
 type locker struct {
 	*visitor
-	lock   *sets.Lock
+	lock   *setrun.Lock
 	parent object.Ref
 }
 
 func newLocker(t *testing.T, kubeconfig, name string, parent object.Ref) *locker {
 	t.Helper()
-	l := &locker{lock: sets.NewLock(name, "run"), parent: parent}
+	l := &locker{lock: setrun.NewLock(name, "run"), parent: parent}
 	l.visitor = visit(t, kubeconfig, door.Options{Guard: l.lock.Begin})
 	t.Cleanup(func() { _ = l.lock.Release(context.WithoutCancel(t.Context())) })
 	return l
@@ -76,7 +76,7 @@ func TestLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := two.acquire(t, 0)
-		if held, ok := errors.AsType[*sets.HeldError](err); !ok || held.Holder != "one" || held.Run != "run" || held.Since.IsZero() {
+		if held, ok := errors.AsType[*setrun.HeldError](err); !ok || held.Holder != "one" || held.Run != "run" || held.Since.IsZero() {
 			t.Fatalf("the second run: %v", err)
 		}
 		if err := one.write(t, ns, "held"); err != nil {
@@ -108,7 +108,7 @@ func TestLockOfADeadRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := uniqueName()
-			lease := sets.LeaseOf(parentIn(ns)).Name
+			lease := setrun.LeaseOf(parentIn(ns)).Name
 			ask(t, c, "apply", "-f", write(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+`}}
 ---
 apiVersion: coordination.k8s.io/v1
@@ -153,7 +153,7 @@ func TestLockTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range args {
-				args[i] = strings.ReplaceAll(args[i], "LEASE", sets.LeaseOf(parentIn(ns)).Name)
+				args[i] = strings.ReplaceAll(args[i], "LEASE", setrun.LeaseOf(parentIn(ns)).Name)
 			}
 			ask(t, c, append(args, "-n", ns)...)
 			select {
@@ -161,7 +161,7 @@ func TestLockTakenAway(t *testing.T) {
 			case <-time.After(10 * time.Minute):
 				t.Fatal("the run did not end")
 			}
-			if err := l.write(t, ns, "late"); !errors.Is(err, context.Cause(held)) || !errors.As(err, new(*sets.LostError)) {
+			if err := l.write(t, ns, "late"); !errors.Is(err, context.Cause(held)) || !errors.As(err, new(*setrun.LostError)) {
 				t.Errorf("a late write: %v", err)
 			}
 			if p.Count(http.MethodPatch, "/api/v1/namespaces/"+ns+"/configmaps/late") > 0 {

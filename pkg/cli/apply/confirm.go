@@ -1,0 +1,214 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
+)
+
+// lookahead is the set of changes a run would make, found before its first write.
+type lookahead struct {
+	plan   review.Plan
+	engine diff.Engine
+	reader object.LiveReader
+	// keeps means that the run may reuse the predictions.
+	keeps  bool
+	member *setrun.Run
+	// held means that the run must make exactly the planned changes.
+	held bool
+	// prefetched returns the objects that the comparison has read.
+	prefetched *prefetch.Reader
+	emit       func(event.Event)
+	// failed lists the objects that could not be compared.
+	failed []object.Ref
+
+	mu     sync.Mutex
+	judged map[object.Key]judgement
+}
+
+// judgement is a prediction for one object. version is empty for a new object. prediction is nil if
+// keeps is false.
+type judgement struct {
+	version    string
+	prediction *predict.Prediction
+	at         time.Time
+}
+
+const (
+	// keptObjects is the largest number of objects whose predictions are kept. A larger run keeps
+	// none, to save memory. After keptFor, a kept object is read again.
+	keptObjects = 2_000
+	keptFor     = 10 * time.Second
+)
+
+// approve finds out what the run would change, and asks for approval. It returns nil if every change
+// is approved. member is nil if there is no set.
+func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decision) (*lookahead, error) {
+	if r.Approve == nil {
+		return nil, nil
+	}
+	l, err := r.lookAhead(ctx, member, d)
+	if err != nil {
+		return nil, err
+	}
+	proposed := Proposal{Plan: &l.plan, Covers: setrun.Covers(r.predictor.Manager, member)}
+	if r.lock != nil {
+		if last, _, err := r.lock.Last(); err == nil {
+			proposed.Last = last
+		}
+	}
+	if l.held, err = r.Approve(proposed); err != nil {
+		return nil, err
+	}
+	l.prefetched = prefetch.Start(ctx, l, r.plan)
+	return l, nil
+}
+
+// confirm restricts the run to the reviewed changes if --confirm was given.
+func (o *Options) confirm(given string, changed bool) error {
+	switch {
+	case !changed:
+		return nil
+	case given == "": // Perhaps a variable that is not set.
+		return errors.New("--confirm needs a digest or a file")
+	case o.dryRun == object.DryRunClient:
+		return errors.New("--confirm and --dry-run=client cannot be combined: only the server knows what would change")
+	}
+	c, err := confirmationOf(given)
+	if err != nil {
+		return err
+	}
+	o.live, o.ask, o.Set.Reviewed = nil, nil, true
+	o.Approve = func(p Proposal) (bool, error) { return true, c.allows(p.Plan, p.Covers, time.Now()) }
+	return nil
+}
+
+func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Decision) (*lookahead, error) {
+	l := &lookahead{
+		reader: r.client, keeps: r.plan.Len() <= keptObjects, member: member, emit: r.Out.Print, judged: map[object.Key]judgement{},
+	}
+	l.engine = diff.Engine{
+		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
+		Emit: l.see, Judged: l.judge, Unmasked: l.plan.SeeSecret,
+	}
+	if member != nil {
+		l.engine.Admit = member.Admit
+		setrun.SeeDoomed(&l.plan, d)
+	}
+	err := l.engine.Run(ctx, r.plan)
+	if ctx.Err() != nil {
+		l.skip(r.plan, context.Cause(ctx))
+		return nil, context.Cause(ctx)
+	}
+	if unknown, ok := errors.AsType[*diff.UnknownError](err); ok {
+		return nil, errors.New("nothing was written: " + unknown.Error())
+	}
+	if err != nil && !errors.Is(err, diff.ErrDiffers) {
+		return nil, err
+	}
+	return l, nil
+}
+
+// see adds an event to the plan. An object that could not be compared ends the run, so it is also
+// reported as failed, unless an interrupt is the reason.
+func (l *lookahead) see(e event.Event) {
+	l.plan.See(e)
+	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown && !errors.Is(c.Err, context.Canceled) {
+		l.failed = append(l.failed, c.Ref)
+		l.emit(event.Applied{Ref: c.Ref, Source: c.Source, Action: event.Failed, Err: c.Err})
+	}
+}
+
+// skip reports the objects of an interrupted check, which has written nothing.
+func (l *lookahead) skip(p *plan.Plan, why error) {
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if !slices.Contains(l.failed, item.Ref) {
+				l.emit(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
+			}
+		}
+	}
+}
+
+func (l *lookahead) judge(p *predict.Prediction) {
+	l.plan.Learn(p.Item.Object, p.Live)
+	j := judgement{at: time.Now()}
+	if p.Live != nil {
+		j.version = p.Live.GetResourceVersion()
+	}
+	if l.keeps {
+		j.prediction = p
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.judged[p.Item.Key()] = j
+}
+
+// Judged implements [apply.Review]. It treats a namespace that this run has just created for its
+// set as absent.
+func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction {
+	version := ""
+	if live != nil && !l.member.Made(item.Key()) {
+		version = live.GetResourceVersion()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j, ok := l.judged[item.Key()]
+	switch {
+	case !ok || j.version != version:
+		return nil
+	case j.prediction == nil, live != nil && version == "":
+		return &predict.Prediction{}
+	}
+	return j.prediction
+}
+
+// Confirms implements [apply.Review]. It does not predict the result of a create, because a create
+// fails if the object exists.
+func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
+	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
+	if p.Live != nil {
+		var err error
+		if now, err = l.engine.Outcome(p, anew); err != nil {
+			return err
+		}
+	}
+	if found := l.plan.Confirms(now); len(found) > 0 {
+		return unreviewedError("the result would differ from what was confirmed: " + strings.Join(saidOf(found, time.Now()), "; "))
+	}
+	return nil
+}
+
+// Live returns objects that the comparison has just read, without sending another request.
+func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
+	var rest []object.Ref
+	var at []int
+	for i, ref := range refs {
+		l.mu.Lock()
+		j, ok := l.judged[ref.Key()]
+		l.mu.Unlock()
+		if ok && j.prediction != nil && j.prediction.Item.GVK == ref.GVK && time.Since(j.at) < keptFor && !l.member.Made(ref.Key()) {
+			visit(i, j.prediction.Live, nil)
+			continue
+		}
+		rest, at = append(rest, ref), append(at, i)
+	}
+	if len(rest) > 0 {
+		l.reader.Live(ctx, kind, rest, func(i int, live *unstructured.Unstructured, err error) { visit(at[i], live, err) })
+	}
+}

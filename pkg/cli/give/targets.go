@@ -1,0 +1,233 @@
+package give
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+type scope struct {
+	targets target.Targets
+	// At most one of release and inventory is set. If one is set, the files in targets are the
+	// manifests that the tool will apply next.
+	release   *inventory.Release
+	inventory *inventory.Of
+}
+
+func (o *scope) resolve(
+	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
+) ([]give.Target, error) {
+	next := nextRun{o.targets.InFiles, o.targets.Files.Manifests}
+	switch {
+	case o.release != nil:
+		return released(ctx, c, client, *o.release, next, emit)
+	case o.inventory != nil:
+		return listed(ctx, c, client, *o.inventory, next, emit)
+	case o.targets.InFiles:
+		p, err := o.targets.Files.Order(ctx, c, client, emit)
+		if err != nil {
+			return nil, err
+		}
+		return plannedTargets(ctx, client, p)
+	}
+	found, err := o.targets.Resolve(ctx, c, client)
+	if err != nil {
+		return nil, err
+	}
+	var all []give.Target
+	for _, t := range found {
+		if t.Name != "" {
+			all = append(all, give.Target{Kind: t.Kind, Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}})
+			continue
+		}
+		some, err := selected(ctx, client, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if len(all) == 0 {
+		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A searches all namespaces"}
+	}
+	return all, nil
+}
+
+func selected(ctx context.Context, client *client.Client, t target.Target) ([]give.Target, error) {
+	var all []give.Target
+	seen := map[object.Key]bool{}
+	err := client.Metadata(ctx, t.Kind, t.Selection, func(u *unstructured.Unstructured) {
+		ref := object.Ref{GVK: t.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+		if !seen[ref.Key()] {
+			seen[ref.Key()] = true
+			all = append(all, give.Target{Kind: t.Kind, Ref: ref})
+		}
+	})
+	return all, err
+}
+
+// plannedTargets returns the objects of the plan as targets. Its error joins one error for each
+// object whose kind is not served.
+func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
+	var all []give.Target
+	var faults []error
+	for it := range p.Items() {
+		if it.Kind.Resource == "" {
+			faults = append(faults, client.Unserved(ctx, it.GVK))
+			continue
+		}
+		all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
+	}
+	return all, errors.Join(faults...)
+}
+
+// listed returns the objects that an inventory lists. If an object's version is no longer served,
+// listed uses the preferred version of the kind.
+func listed(
+	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
+	kind, err := server.Preferred(ctx, of.Kind())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of, err)
+	}
+	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
+	live, err := server.Get(ctx, kind, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of, target.Explained(ctx, server, ref, err))
+	}
+	contents, err := of.Read(live)
+	if err != nil {
+		return nil, err
+	}
+	if contents.Release != nil {
+		return released(ctx, c, server, *contents.Release, next, emit)
+	}
+	targets := make([]give.Target, 0, len(contents.Objects))
+	var faults []error
+	moved := map[schema.GroupVersionKind]bool{}
+	for _, ref := range contents.Objects {
+		kind, err := server.Kind(ctx, ref.GVK)
+		if errors.As(err, new(*client.NoKindError)) {
+			served, elsewhere := server.Preferred(ctx, ref.GVK.GroupKind())
+			if elsewhere == nil && !moved[ref.GVK] {
+				moved[ref.GVK] = true
+				emit(event.Warned{Text: fmt.Sprintf("%s lists %s at %s, which the server no longer serves: these objects are read at %s",
+					of, ref.GVK.Kind, ref.GVK.GroupVersion(), served.GVK.GroupVersion())})
+			}
+			if elsewhere == nil {
+				kind, err = served, nil
+			}
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s lists %s: %w", of, ref, err))
+			continue
+		}
+		ref.GVK = kind.GVK
+		targets = append(targets, give.Target{Kind: kind, Ref: ref})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	asIs := func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
+	return next.stated(ctx, server, targets, of.String(), asIs, emit)
+}
+
+func released(
+	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
+	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	var all []*unstructured.Unstructured
+	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
+		all = append(all, u)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	newest := inventory.Newest(all)
+	if newest == nil {
+		return nil, object.Hinted("helm list -A shows all releases. If Helm does not store them in Secrets, they cannot be read: use -f with their manifests and --to=helm",
+			"Helm release %s/%s not found", named.Namespace, named.Name)
+	}
+	release, err := inventory.Decode(newest)
+	if err != nil {
+		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	if caution := release.Caution(); caution != "" {
+		emit(event.Warned{Text: fmt.Sprintf("the release %s/%s: %s", named.Namespace, named.Name, text.Printable(caution))})
+	}
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
+	if err != nil {
+		return nil, fmt.Errorf("the manifest of the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	var targets []give.Target
+	var faults []error
+	for _, m := range read.Objects {
+		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		stated := release.Applied(m.Object)
+		if kind.Namespaced && stated.GetNamespace() == "" {
+			stated.SetNamespace(release.Namespace)
+		}
+		ref := object.RefOf(stated)
+		ref.GVK = kind.GVK
+		targets = append(targets, give.Target{Kind: kind, Ref: ref, Stated: stated})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
+}
+
+// nextRun holds the manifests that a tool will apply next, as far as they are known.
+type nextRun struct {
+	known     bool
+	manifests []object.Manifest
+}
+
+// stated returns the listed targets with their manifests. It warns about objects that are only in
+// the list or only in the manifests.
+func (n nextRun) stated(
+	ctx context.Context, client *client.Client, listed []give.Target, of string,
+	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
+) ([]give.Target, error) {
+	if !n.known {
+		return listed, nil
+	}
+	kindOf := func(gvk schema.GroupVersionKind) (object.Kind, error) { return client.Kind(ctx, gvk) }
+	met, err := give.Meet(listed, n.manifests, kindOf, applied)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range met.Gone {
+		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, but the manifests of the next run do not contain it: its fields are left alone", of)})
+	}
+	if met.Beyond > 0 {
+		skipped := "1 object in the manifests was skipped: " + of + " does not list it yet"
+		if met.Beyond > 1 {
+			skipped = fmt.Sprintf("%d objects in the manifests were skipped: %s does not list them yet", met.Beyond, of)
+		}
+		emit(event.Warned{Text: skipped})
+	}
+	if len(met.Targets) == 0 {
+		return nil, object.Hinted("use the manifests that it applies, with their namespaces",
+			"the manifests contain no object that %s lists", of)
+	}
+	return met.Targets, nil
+}
