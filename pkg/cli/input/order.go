@@ -26,20 +26,7 @@ import (
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
-	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
-		if o.Prefetch {
-			var err error
-			if o.prefetched, err = startPrefetch(ctx, client, o.Manifests, o.Scope); err != nil {
-				return nil, err
-			}
-		}
-		known, err := kinds(ctx, client, o.Manifests)
-		o.prefetched = o.prefetched.confirm(known)
-		if err == nil {
-			err = upcoming(ctx, client, unexplained(o.Manifests, o.Scope, known), known, emit)
-		}
-		return known, err
-	})
+	p, err := o.arrange(c, emit, func() (*plan.Plan, error) { return o.served(ctx, client, emit) })
 	if err == nil {
 		err = Check(p, predictor, emit)
 	}
@@ -48,6 +35,48 @@ func (o *Options) Plan(
 		return nil, err
 	}
 	return p, nil
+}
+
+// served plans with the kinds that the server serves. The manifests are planned a second time only
+// if the cached kinds were outdated, or if the run had to wait for a kind.
+func (o *Options) served(ctx context.Context, client *client.Client, emit func(event.Event)) (*plan.Plan, error) {
+	if o.Prefetch {
+		var err error
+		if o.prefetched, err = startPrefetch(ctx, client, o.Manifests, o.Scope); err != nil {
+			return nil, err
+		}
+	}
+	known, err := kinds(ctx, client, o.Manifests)
+	o.prefetched = o.prefetched.confirm(known)
+	if err != nil {
+		return nil, err
+	}
+	var p *plan.Plan
+	if o.prefetched != nil {
+		o.Scope.Kinds, p = known, o.prefetched.plan
+	} else if p, err = o.build(known); err != nil {
+		return nil, err
+	}
+	missing := unexplained(p)
+	if len(missing) == 0 {
+		return p, nil
+	}
+	came, err := upcoming(ctx, client, missing, emit)
+	if err != nil || len(came) == 0 {
+		return p, err
+	}
+	maps.Copy(known, came)
+	return o.build(known)
+}
+
+// build plans the manifests with the given kinds.
+func (o *Options) build(kinds map[schema.GroupVersionKind]object.Kind) (*plan.Plan, error) {
+	o.Scope.Kinds = kinds
+	p, err := plan.Build(o.Manifests, o.Scope)
+	if _, circle := errors.AsType[*plan.CycleError](err); err != nil && !circle {
+		err = errors.Join(err, errBroken)
+	}
+	return p, err
 }
 
 // Types gives a predictor the kinds of the plan and a reader for their schemas. The caller must
@@ -106,6 +135,16 @@ func (o *Options) Order(ctx context.Context, c *connection.Connection, client *c
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
+	return o.arrange(c, emit, func() (*plan.Plan, error) {
+		known, err := kinds()
+		if err != nil {
+			return nil, err
+		}
+		return o.build(known)
+	})
+}
+
+func (o *Options) arrange(c *connection.Connection, emit func(event.Event), build func() (*plan.Plan, error)) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text, Detail: " (" + w.Source.String() + ")"})
 	}
@@ -116,13 +155,7 @@ func (o *Options) Arrange(
 	if o.Scope.Namespace, o.Scope.Enforced, err = c.Namespace(); err != nil {
 		return nil, err
 	}
-	if o.Scope.Kinds, err = kinds(); err != nil {
-		return nil, err
-	}
-	p, err := plan.Build(o.Manifests, o.Scope)
-	if _, circle := errors.AsType[*plan.CycleError](err); err != nil && !circle {
-		err = errors.Join(err, errBroken)
-	}
+	p, err := build()
 	if err != nil {
 		return nil, err
 	}
@@ -137,18 +170,8 @@ func (o *Options) Arrange(
 	return p, nil
 }
 
-// unexplained returns the unserved kinds that no manifest in the input can install.
-func unexplained(
-	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
-) []schema.GroupVersionKind {
-	if !slices.ContainsFunc(manifests, func(m object.Manifest) bool { return known[m.Ref().GVK].Resource == "" }) {
-		return nil
-	}
-	scope.Kinds = known
-	p, err := plan.Build(manifests, scope)
-	if err != nil {
-		return nil
-	}
+// unexplained returns the unserved kinds that no manifest in the plan can install.
+func unexplained(p *plan.Plan) []schema.GroupVersionKind {
 	missing := map[schema.GroupVersionKind]bool{}
 	for it := range p.Items() {
 		if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !object.IsBuiltIn(it.GVK.Group) {
@@ -158,17 +181,16 @@ func unexplained(
 	return slices.Collect(maps.Keys(missing))
 }
 
-// upcoming waits for kinds that are defined but not served yet.
+// upcoming waits for kinds that are defined but not served yet, and returns those that are served
+// now.
 func upcoming(
-	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
-) error {
-	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, emit func(event.Event),
+) (map[schema.GroupVersionKind]object.Kind, error) {
+	return askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
 			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served; customresourcedefinition/" + definition + " defines it"})
 		})
 	})
-	maps.Copy(known, found)
-	return err
 }
 
 // kinds returns the kinds of the manifests. It omits unserved kinds, because the manifests may

@@ -20,6 +20,7 @@ import (
 // those kinds.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
+	plan    *plan.Plan
 	reader  *prefetch.Reader
 	schemas schemas
 }
@@ -37,7 +38,7 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	if err != nil || !definesMissing(p) {
 		return nil, nil // Unless the cached kinds are outdated, planning with the current kinds reports this error too.
 	}
-	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
+	return &prefetched{kinds: known, plan: p, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
 
 // remembered returns the cached kinds, and whether all of them are certain. It fills an empty
