@@ -221,3 +221,9 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything was applied: %d in conflict, %d refused, %d unknown",
 		e.Conflicts, e.Rejected, e.Unknown)
 }
+
+// Undetermined reports whether the result of some object is unknown.
+func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
+
+// Evaluated reports whether every object was compared with the server's.
+func (e *IncompleteError) Evaluated() bool { return e.Rejected+e.Unknown == 0 }

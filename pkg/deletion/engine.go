@@ -217,5 +217,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything was deleted: %d still there, %d refused, %d unknown", e.Remaining, e.Refused, e.Unknown)
 }
 
+// Undetermined reports whether the result of some object is unknown.
+func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
+
 // ErrDeclined is Confirm's error if the user declines.
 var ErrDeclined = errors.New("not confirmed")

@@ -35,7 +35,17 @@ type Server interface {
 }
 
 // ErrDiffers means that an apply would change something.
-var ErrDiffers = errors.New("something would change")
+var ErrDiffers error = differsError{}
+
+type differsError struct{}
+
+func (differsError) Error() string { return "something would change" }
+
+// Undetermined is false: the result of every object is known.
+func (differsError) Undetermined() bool { return false }
+
+// Evaluated is true: every object was compared with the server's.
+func (differsError) Evaluated() bool { return true }
 
 // UnknownError counts the objects whose outcome is unknown. An event has reported the reason for
 // each.
@@ -46,6 +56,9 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	return "the result is unknown for " + text.Count(e.Objects, "object")
 }
+
+// Undetermined is true.
+func (e *UnknownError) Undetermined() bool { return true }
 
 // Engine compares one plan. Server and Emit are required.
 type Engine struct {

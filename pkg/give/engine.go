@@ -63,6 +63,9 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%d objects were refused, %d have an unknown result, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
 
+// Undetermined reports whether the result of some object is unknown.
+func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
+
 // Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	refs := make([]object.Ref, len(targets))

@@ -130,7 +130,7 @@ func (r *run) nothing(ctx context.Context) error {
 		if r.Absent != nil {
 			why = r.Absent(ctx, v.kind, object.Ref{GVK: v.kind.GVK, Namespace: v.namespace})
 		}
-		all = append(all, &NothingError{What: v.what(), Late: late, Why: why})
+		all = append(all, &NothingError{What: v.what(), TimedOut: late, Why: why})
 	}
 	return errors.Join(all...)
 }
@@ -152,20 +152,23 @@ func (e *UnmetError) Error() string {
 	return fmt.Sprintf("not all conditions were met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
 }
 
+// Undetermined reports whether the result of some object is unknown.
+func (e *UnmetError) Undetermined() bool { return e.Unknown > 0 }
+
 // NothingError is the error for selectors that match nothing.
 type NothingError struct {
 	// The What field describes the selection, such as "deployments.apps with labels app=web in
 	// namespace x".
 	What string
-	// Late is set if the wait ran out of time.
-	Late bool
+	// TimedOut is set if the wait ran out of time.
+	TimedOut bool
 	// Why is a possible reason; empty if none is known.
 	Why string
 }
 
 func (e *NothingError) Error() string {
 	text := "there are no " + e.What
-	if e.Late {
+	if e.TimedOut {
 		text = "there are still no " + e.What
 	}
 	if e.Why != "" {
@@ -174,9 +177,12 @@ func (e *NothingError) Error() string {
 	return text
 }
 
+// Late reports whether the wait ran out of time.
+func (e *NothingError) Late() bool { return e.TimedOut }
+
 // Hint returns how to wait for objects that do not exist yet.
 func (e *NothingError) Hint() string {
-	if e.Late {
+	if e.TimedOut {
 		return ""
 	}
 	return "--existence-timeout=1m also waits for the first one to appear; --for=create waits for nothing else"

@@ -80,7 +80,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 		left = beside()
 	}
 	read := predict.OfInput
-	if verb.Looked(end) {
+	if verb.Evaluated(end) {
 		read = predict.OfObjects
 	}
 	for _, miss := range r.predictor.Idle(items, left, read, func(said string) bool { return r.matched[said] }) {

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Run is one run on a set: an apply or a diff. Server, Namespace and Emit are required.
@@ -337,7 +337,7 @@ func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
 	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return "the run was interrupted"
-	case verb.Unmet(applied):
+	case errors.As(applied, new(*wait.UnmetError)):
 		return "not everything is ready"
 	case applied != nil && ctx.Err() != nil: // timeout or lost lock
 		return "the run ended early"

@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // The exit statuses are the same for every verb.
@@ -114,11 +113,7 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 // status is 1.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
-	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*remainsError)) || errors.As(err, &late) && late.Late() {
-		return true
-	}
-	nothing, ok := errors.AsType[*wait.NothingError](err)
-	return ok && nothing.Late
+	return errors.As(err, new(*unfinishedError)) || errors.As(err, new(*remainsError)) || errors.As(err, &late) && late.Late()
 }
 
 type unconfirmedError struct{ object.HintedError }

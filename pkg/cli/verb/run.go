@@ -14,14 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Invocation is one invocation of a verb.
@@ -68,47 +63,34 @@ func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string
 	help.Words(cmd, "output", append(formats, words...)...)
 }
 
-// Unmet reports whether an engine stopped because a condition was not met.
-func Unmet(ran error) bool {
-	var unmet *wait.UnmetError
-	return errors.As(ran, &unmet)
-}
-
 // IsResult reports whether the run handled every object and reported the results as events.
 func IsResult(ran error) bool {
 	end := Finish(ran, nil)
 	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
 }
 
-// Looked reports whether an apply or diff evaluated all objects.
-func Looked(ran error) bool {
-	if incomplete, ok := errors.AsType[*apply.IncompleteError](ran); ok {
-		return incomplete.Rejected+incomplete.Unknown == 0
-	}
-	return ran == nil || errors.Is(ran, diff.ErrDiffers)
+// Evaluated reports whether an apply or diff compared all objects with the server's.
+func Evaluated(ran error) bool {
+	var end interface{ Evaluated() bool }
+	return ran == nil || errors.As(ran, &end) && end.Evaluated()
 }
 
-// Finish returns the error of a verb, given the errors of its engine and its printer.
+// Finish returns the error of a verb, given the errors of its engine and its printer. An engine's
+// error has the method Undetermined if the engine has reported the results of all objects as events.
 func Finish(ran, closed error) error {
-	var incomplete *apply.IncompleteError
-	var unknown *diff.UnknownError
-	var remaining *deletion.IncompleteError
-	var unmet *wait.UnmetError
-	var given *give.IncompleteError
-	switch {
-	case closed != nil && !Unread(closed):
+	if closed != nil && !Unread(closed) {
 		return closed
-	case errors.As(ran, &incomplete) && incomplete.Unknown > 0, errors.As(ran, &unknown):
-		return ErrUnknown
-	case errors.As(ran, &remaining) && remaining.Unknown > 0:
-		return ErrUnknown
-	case errors.As(ran, &unmet) && unmet.Unknown > 0, errors.As(ran, &given) && given.Unknown > 0:
-		return ErrUnknown
-	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil, given != nil:
-		return ErrNo
-	default:
+	}
+	var end interface{ Undetermined() bool }
+	if !errors.As(ran, &end) {
 		return ran
 	}
+	for _, one := range Flatten(ran) {
+		if errors.As(one, &end) && end.Undetermined() {
+			return ErrUnknown
+		}
+	}
+	return ErrNo
 }
 
 // Sink keeps the first write error of the output, because code that prints help ignores errors.

@@ -226,7 +226,7 @@ func nothing(ctx context.Context, client *client.Client, all []target.Target, la
 	for _, t := range all {
 		what := waiting.Selected(t.Kind.GVR().GroupResource().String(), t.Selection)
 		errs = append(errs, &waiting.NothingError{
-			What: what, Late: late, Why: target.WhyAbsent(client)(ctx, t.Kind, object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace}),
+			What: what, TimedOut: late, Why: target.WhyAbsent(client)(ctx, t.Kind, object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace}),
 		})
 	}
 	return errors.Join(errs...)
