@@ -191,14 +191,12 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## check code, format, go.mod files
 	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: generate
-generate: ## write the tables of deprecated APIs from pinned Kubernetes releases, and the list of imports
-	test/docs/imports.sh >docs/design/imports.md
+generate: ## write the tables of deprecated APIs from pinned Kubernetes releases
 	$(GO) run ./test/lifecycles
 	$(GO) test ./pkg/deprecation -run TestChart -update
 
 .PHONY: generate-check
 generate-check: ## fail if they are stale
-	test/docs/imports.sh | diff docs/design/imports.md -
 	$(GO) run ./test/lifecycles -check
 	$(GO) test ./pkg/deprecation -run TestChart
 
