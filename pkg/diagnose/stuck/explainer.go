@@ -110,18 +110,21 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress returns a finding if the deletion is slow but not stuck (edge case 58).
-func progress(f Facts) (finding, bool) {
+// progress returns a finding if the deletion is slow but not stuck (edge case 58). If one of the
+// other findings holds back a part of what is left, that part does not go at the rate of the rest,
+// so progress then makes no forecast.
+func progress(f Facts, others []finding) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
 	if gone <= 0 || took <= 0 {
 		return finding{}, false
 	}
+	went := fmt.Sprintf("%d of its objects went away in the last %s, %s remaining", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object"))
+	if f.After.Left > 0 && slices.ContainsFunc(others, func(o finding) bool { return o.rank < rankMoving }) {
+		return finding{rank: rankMoving, Cause: event.Cause{Code: Progressing, Message: went + ", not all of which can go yet"}}, true
+	}
 	rate := float64(gone) / took.Seconds()
-	moving := finding{rank: rankMoving, Cause: event.Cause{
-		Code:    Progressing,
-		Message: fmt.Sprintf("it is not stuck: %d of its objects went away in the last %s, %s remaining", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
-	}}
+	moving := finding{rank: rankMoving, Cause: event.Cause{Code: Progressing, Message: "it is not stuck: " + went}}
 	if f.After.Left > 0 {
 		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it will take another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}
 	}

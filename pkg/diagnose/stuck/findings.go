@@ -117,10 +117,10 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 		return []event.Cause{notTerminating(f.Object)}
 	}
 	findings := d.causes(f.Object)
-	if moving, ok := progress(f); ok {
+	findings = append(findings, d.server()...)
+	if moving, ok := progress(f, findings); ok {
 		findings = append(findings, moving)
 	}
-	findings = append(findings, d.server()...)
 	if unread, ok := d.unread(); ok {
 		findings = append(findings, unread)
 	}

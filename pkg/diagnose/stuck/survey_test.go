@@ -208,6 +208,51 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// A forecast and "not stuck" appear only if nothing holds back the objects that are left. The
+// finalizers cover each rank of a cause: gone, forbidden and silent controllers, and none at all.
+func TestProgressBesideOtherCauses(t *testing.T) {
+	for name, test := range map[string]struct {
+		with  string
+		first string
+		holds bool
+	}{
+		"nothing holds":           {"", Progressing, false},
+		"no controller":           {held, FinalizerControllerGone, true},
+		"the controller is off":   {held + operatorWith("{}", 0), FinalizerControllerScaledDown, true},
+		"the API does not answer": {apiService("False"), APIServiceUnavailable, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conditions := ""
+			if name == "the API does not answer" {
+				conditions = discoveryFailed
+			}
+			objects := namespaced(conditions, "kubernetes")
+			for i := range 10 {
+				objects += fmt.Sprintf("\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: shop}}", i)
+			}
+			if test.with != "" {
+				objects += "\n---\n" + strings.TrimPrefix(strings.TrimSpace(test.with), "---")
+			}
+			m := diagnosetest.Memory{Objects: diagnosetest.Read(t, objects)}
+			at := diagnosetest.Now()
+			clock := func() time.Time { at = at.Add(time.Second); return at }
+			g := Explainer{Gatherer: diagnose.Gatherer{Reader: &shrinking{Memory: &m, left: 10}, Now: clock}, Pause: time.Nanosecond}
+			facts, err := g.Gather(t.Context(), m.Objects[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			causes := Diagnose(facts)
+			all := fmt.Sprint(causes)
+			if causes[0].Code != test.first || !strings.Contains(all, "of its objects went away in the last") {
+				t.Errorf("%+v", causes)
+			}
+			if forecast := strings.Contains(all, "not stuck") || strings.Contains(all, "at this rate"); forecast == test.holds {
+				t.Errorf("a forecast: %t\n%s", forecast, all)
+			}
+		})
+	}
+}
+
 // silence is a server that does not answer.
 type silence struct{ diagnosetest.Memory }
 
