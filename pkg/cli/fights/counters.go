@@ -3,6 +3,7 @@ package fights
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,10 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // counters holds the counters of one API server process.
@@ -25,8 +30,30 @@ func (w *watch) count(ctx context.Context) (*counters, error) {
 		return nil, nil
 	}
 	c := &counters{writes: map[schema.GroupResource]int{}}
-	err := w.server.NoRetry().Metrics(ctx, c.read)
-	return c, err
+	if err := w.server.NoRetry().Metrics(ctx, c.read); err != nil {
+		return nil, err
+	}
+	if c.process == "" || len(c.writes) == 0 { // Every API server updates its own lease.
+		return nil, errors.New("its metrics contain no counter of writes that this version of the plugin knows")
+	}
+	return c, nil
+}
+
+// uncountedError says that writes which change nothing may have gone unnoticed.
+type uncountedError struct{ err error }
+
+func (e *uncountedError) Error() string {
+	return "the API server's writes could not be counted, so writes that change nothing may have been missed: " + e.err.Error()
+}
+
+func (e *uncountedError) Unwrap() error { return e.err }
+
+func (e *uncountedError) Hint() string {
+	if transport.Denied(e.err) {
+		return "counting them requires the verb get on the URL /metrics; see: " + command.Kubectl("auth", "can-i", "get", "/metrics") +
+			". With a TYPE or a namespace, nothing is counted"
+	}
+	return cmp.Or(object.HintOf(e.err), "run it again; with a TYPE or a namespace, nothing is counted")
 }
 
 // counter matches the metric that counts successful writes.
@@ -53,6 +80,8 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
+var errAnother = errors.New("another API server answered at the end, with counters of its own")
+
 // counted subtracts earlier counters (before) from the current ones, and returns the number of
 // writes to each resource. Behind a load balancer, a different API server process may answer, and
 // its counters cannot be compared.
@@ -62,7 +91,7 @@ func (w *watch) counted(ctx context.Context, before *counters) (map[schema.Group
 	case err != nil:
 		return nil, err
 	case after.process != before.process:
-		return nil, errors.New("another API server answered")
+		return nil, errAnother
 	}
 	for resource, n := range before.writes {
 		after.writes[resource] -= n

@@ -128,19 +128,30 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	found := w.result()
 	w.complete(ctx, found.Found)
 	o.out.Print(found)
-	unread := survey.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list")
+	missed := w.missed(found)
 	switch {
-	case len(found.Found) > 0 && unread != nil:
-		o.out.Print(event.Warned{Text: unread.Error()})
-		return verb.ErrNo
 	case len(found.Found) > 0:
+		for _, err := range missed {
+			o.out.Print(event.Warned{Text: err.Error()})
+		}
 		return verb.ErrNo
-	case unread != nil:
-		return unread
+	case len(missed) > 0:
+		return errors.Join(missed...)
 	case interrupted:
 		return &shortError{found.For, o.duration}
 	}
 	return nil
+}
+
+// missed returns why fights may have gone unnoticed.
+func (w *watch) missed(found event.Fights) (errs []error) {
+	if unread := survey.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list"); unread != nil {
+		errs = append(errs, unread)
+	}
+	if found.Uncounted != nil {
+		errs = append(errs, &uncountedError{found.Uncounted})
+	}
+	return errs
 }
 
 type shortError struct{ after, of time.Duration }

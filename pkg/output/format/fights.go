@@ -125,12 +125,19 @@ func Fights(f event.Fights) []string {
 	if f.Namespace != "" {
 		where = "in namespace " + text.Printable(f.Namespace) + ": "
 	}
-	said := fmt.Sprintf("%sno fights; watched %s for %s", where, text.Count(f.Objects, "object"), seconds(f.For))
+	none := "no fights"
+	if len(f.Unread) > 0 || f.Uncounted != nil {
+		none = "no fights found, but some may have been missed"
+	}
+	said := fmt.Sprintf("%s%s; watched %s for %s", where, none, text.Count(f.Objects, "object"), seconds(f.For))
 	if len(f.Found) > 0 {
 		said = fmt.Sprintf("%s%d of %s; %s", where, len(f.Found), text.Count(f.Objects, "object"), seconds(f.For))
 	}
 	if len(f.Unread) > 0 {
 		said += "; " + text.Count(len(f.Unread), "kind") + " not watched"
+	}
+	if f.Uncounted != nil {
+		said += "; writes that change nothing not counted"
 	}
 	lines := []string{said}
 	if f.Unclear > 0 {
@@ -138,9 +145,6 @@ func Fights(f event.Fights) []string {
 	}
 	for _, one := range f.Unstored {
 		lines = append(lines, fmt.Sprintf("%s: %s; this may be one write per object, as when a tool reapplies all objects", FightName(one), FightRate(one, f.For)))
-	}
-	if f.Uncounted != nil {
-		lines = append(lines, "writes that change nothing could not be counted: "+text.Excerpt(f.Uncounted.Error()))
 	}
 	return lines
 }

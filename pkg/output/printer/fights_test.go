@@ -61,10 +61,9 @@ configmap/c -n shop           31 writes a minute, and nothing changes
     written by argocd-controller (Apply), unknown
 statefulset.apps              31 writes a minute, and nothing changes
     object and writer: unknown; the API server does not store such writes, so only its audit log shows them
-5 of 41300 objects; 60s; 1 kind not watched
+5 of 41300 objects; 60s; 1 kind not watched; writes that change nothing not counted
 not judged: 1 more object with repeated writes; name a TYPE to include them
 statefulset.apps: 7 writes a minute, and nothing changes; this may be one write per object, as when a tool reapplies all objects
-writes that change nothing could not be counted: no
 `
 	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -78,6 +77,10 @@ writes that change nothing could not be counted: no
 	}
 	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
 	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: no fights; watched 3 objects for 90s\n" {
+		t.Error(got)
+	}
+	missed := event.Fights{Objects: 3, For: time.Minute, Uncounted: errors.New("no")}
+	if got := run(t, printer.ForFights, output.Options{}, []event.Event{missed}).out; got != "no fights found, but some may have been missed; watched 3 objects for 60s; writes that change nothing not counted\n" {
 		t.Error(got)
 	}
 }

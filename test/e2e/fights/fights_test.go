@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Loops of each class are found with their writers, among a healthy cluster's writes: a rollout, an
@@ -126,6 +127,79 @@ func TestUnreadableKinds(t *testing.T) {
 		return status == 2 && strings.Contains(out, "broken.example.com")
 	}) {
 		t.Errorf("exit status %d\n%s", status, out)
+	}
+}
+
+// Writes that change nothing are found only from the API server's counters. If they cannot be
+// counted, the result is unknown: the user may not read them, the page holds no known counter, or
+// another API server process answers at the end.
+func TestWritesThatCannotBeCounted(t *testing.T) {
+	c := shared.Cluster(t)
+	kubeconfig, err := c.KubeconfigFor("reader", "readers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, c, "uncounted")
+	role := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": "all-readers"},
+		"rules": []any{map[string]any{"apiGroups": []any{"*"}, "resources": []any{"*"}, "verbs": []any{"get", "list", "watch"}}},
+	}}
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "all-readers"},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all-readers"},
+		"subjects": []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "readers"}},
+	}}
+	for resource, object := range map[string]*unstructured.Unstructured{"clusterroles": role, "clusterrolebindings": binding} {
+		all := s.client.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource})
+		if _, err := all.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = all.Delete(context.Background(), object.GetName(), metav1.DeleteOptions{}) })
+	}
+	page := func(process string) string {
+		return `apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="PUT",version="v1"} 3` +
+			"\nprocess_start_time_seconds " + process + "\n"
+	}
+	for name, test := range map[string]struct {
+		kubeconfig string
+		pages      []string // one for each read of /metrics; nil: the server's own
+		why        string
+	}{
+		"the counters are the server's":  {c.KubeconfigPath, nil, ""},
+		"they may not be read":           {kubeconfig, nil, "get on the URL /metrics"},
+		"the page is empty":              {c.KubeconfigPath, []string{"x 1\n"}, "no counter of writes"},
+		"the counter has other labels":   {c.KubeconfigPath, []string{"apiserver_request_total{zone=\"a\"} 3\nprocess_start_time_seconds 1\n"}, "no counter of writes"},
+		"another process answers":        {c.KubeconfigPath, []string{page("1"), page("2")}, "another API server answered"},
+		"the page is gone at the end":    {c.KubeconfigPath, []string{page("1"), "x 1\n"}, "no counter of writes"},
+		"the same process answers twice": {c.KubeconfigPath, []string{page("1"), page("1")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubeconfig := test.kubeconfig
+			if test.pages != nil {
+				p, err := c.HTTPProxy()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(p.Close)
+				for _, page := range test.pages {
+					p.Fail(1, proxy.Path("GET", "/metrics"), proxy.Fault{Status: 200, Body: page})
+				}
+				if kubeconfig, err = c.Kubeconfig(p.URL()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args := []string{"kubectl-k8sconnect", "fights", "-A", "--for=1s", "--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()}
+			status, out := run(t, args...)
+			if test.why == "" {
+				if status == 2 || strings.Contains(out, "counted") {
+					t.Errorf("exit status %d\n%s", status, out)
+				}
+				return
+			}
+			if status != 2 || !strings.Contains(out, test.why) || strings.Contains(out, "no fights;") {
+				t.Errorf("exit status %d, no %q in\n%s", status, test.why, out)
+			}
+		})
 	}
 }
 
