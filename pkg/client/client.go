@@ -109,6 +109,7 @@ func New(o Options) (*Client, error) {
 		requests: transport.New(client, transport.Options{
 			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
 			Telling: &telling, OnRetry: o.OnRetry, OnReachable: o.OnReachable, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
+			Renewable: transport.Renewable(o.REST),
 		}),
 		clock: clock,
 	}

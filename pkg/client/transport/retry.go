@@ -3,8 +3,6 @@ package transport
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -14,10 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // Do calls send once there is a slot. It calls send again if the failure may be transient, and
@@ -32,110 +28,24 @@ func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) e
 	return err
 }
 
-func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) (ended error) {
-	var (
-		pauses = backoff()
-		spent  time.Duration // on retries
-		failed *failure
-		lost   bool // An earlier attempt may have been carried out.
-		said   error
-	)
-	var reported bool // as an outage of the server
-	defer func() {
-		if reported {
-			s.outages.end(ctx.Err() == nil && !object.IsUnanswered(ended))
-		}
-	}()
+func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) (err error) {
+	e := &exchange{Sender: s, r: r, pauses: backoff()}
+	defer func() { e.close(ctx, err) }()
 	if r.ahead() && s.Narrow() {
 		if err := untilAsked(ctx, r); err != nil { // A prefetch would delay needed requests.
 			return err
 		}
 	}
-	for failures := 1; ; failures++ {
+	for {
 		asked, took, err := s.try(ctx, r, send)
-		if err == nil {
-			if failed != nil {
-				s.budget.over(*failed)
-			}
-			return nil
+		next := e.answered(ctx, took, err)
+		if next.end {
+			return next.err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if Classify(err, r) != Final && r.ahead() {
-			if err := untilAsked(ctx, r); err != nil {
-				return err
-			}
-			failures = 0 // The fault may have passed.
+		if next.atOnce {
 			continue
 		}
-		if failed != nil {
-			spent += took
-		}
-		class, tell := Classify(err, r), failures > 1
-		switch class {
-		case Unexplained:
-			lost = lost || r.wrote.Load() // A gateway may have forwarded it.
-			if failures > 1 && s.availability.there(ctx) {
-				return explain(err) // The server is healthy, so the request is at fault.
-			}
-		case Lost:
-			lost = lost || r.wrote.Load()
-			found, gone := s.availability.check(ctx, err)
-			if gone != nil {
-				return gone
-			}
-			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
-			err = CauseOf(err)
-			if found.wasAway { // The request was not at fault.
-				spent, failures, pauses, said = 0, 0, backoff(), nil
-				continue
-			}
-		case Busy:
-			code := StatusOf(err).Code
-			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout
-			tell = true
-			r.wrote.Store(false)
-		default:
-			if lost && r.Creates && apierrors.IsConflict(err) {
-				return &underwayError{err}
-			}
-			return explain(err)
-		}
-		failed = &failure{kind: r.Ref.GVK, code: StatusOf(err).Code}
-		if asked > 0 {
-			err = fmt.Errorf("%w; the server asks clients to wait %s", err, asked.Round(time.Second))
-		}
-		if class != Lost {
-			said = err
-		}
-		in := pauses.Step()
-		most := s.timeout
-		if OfWebhook(err) {
-			most = s.hooks
-		}
-		left := most - max(spent, s.budget.spent(*failed))
-		if r.Patience != "" {
-			left = min(left, s.timeout-s.budget.spent(failure{patience: r.Patience}))
-		}
-		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // The earlier answer says more.
-			return s.gaveUp(said, Busy)
-		}
-		if in > left {
-			return s.gaveUp(err, class)
-		}
-		in = min(max(in, asked), left)
-		if tell && !reported && r.Ref == (object.Ref{}) {
-			reported = true
-			s.outages.begin()
-		}
-		if tell && class == Unexplained {
-			s.onRetry(r.Ref, err, in, 0) // It is retried until the server is healthy.
-		} else if tell {
-			s.onRetry(r.Ref, err, in, left)
-		}
-		spent += in
-		if err := retry.For(ctx, in); err != nil {
+		if err := e.pause(ctx, next, asked); err != nil {
 			return err
 		}
 	}
@@ -203,24 +113,6 @@ func asUnsent(err error) error {
 	return err
 }
 
-// The pauses are random, so that requests that failed together are not retried together.
-func backoff() wait.Backoff {
-	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
-}
-
-func (s *Sender) gaveUp(err error, class Class) error {
-	switch status := StatusOf(err); {
-	case class == Lost:
-		return NoAnswer(err)
-	case OfWebhook(err):
-		return explain(err)
-	case status.Code == http.StatusTooManyRequests, status.Code >= http.StatusInternalServerError:
-		return &busyError{err: explain(err), tried: s.timeout}
-	default:
-		return explain(err)
-	}
-}
-
 // OfWebhook reports whether a request failed only because a webhook did not answer. Only the
 // message reveals this, because the Status is that of any internal error.
 func OfWebhook(err error) bool {
@@ -228,9 +120,12 @@ func OfWebhook(err error) bool {
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
 
-// Once sends a request without retries.
+// Once sends a request without retries, except with a new credential.
 func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
 	_, _, err := s.try(ctx, r, send)
+	if s.mayRenew(err) {
+		_, _, err = s.try(ctx, r, send)
+	}
 	switch {
 	case err == nil:
 		return nil

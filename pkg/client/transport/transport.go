@@ -163,6 +163,9 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
+	// Renewable is set if client-go replaces a rejected credential by calling a program or reading
+	// a file again.
+	Renewable bool
 	// OnStall is called repeatedly for a request that has no response yet. why is nil if the server
 	// is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
@@ -179,6 +182,7 @@ type Sender struct {
 	onStall                 func(object.Ref, time.Time, time.Duration, error)
 	credentials             string
 	onCredentials           func(since time.Time)
+	renewable               bool
 
 	availability *availability
 	budget       *retryBudget
@@ -216,7 +220,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnReachable()
 			}
 		}},
-		credentials: o.Credentials,
+		credentials: o.Credentials, renewable: o.Renewable,
 		onCredentials: func(since time.Time) {
 			if o.OnCredentials != nil {
 				o.Telling.Lock()
@@ -236,6 +240,12 @@ func New(client *rest.RESTClient, o Options) *Sender {
 		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
 	}
 	return s
+}
+
+// Renewable reports whether client-go replaces a rejected credential of the configuration. It does
+// so for a program and for a token file, after a response with the status 401.
+func Renewable(config *rest.Config) bool {
+	return config.ExecProvider != nil || config.BearerTokenFile != ""
 }
 
 // Prepare returns the configuration for all requests of a run. Every response sets the clock.
