@@ -1,18 +1,24 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -70,6 +76,80 @@ func TestWarningsOfAList(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A warning never appears without its object: a list or a watch that is not read for certain objects
+// reports nothing. If the objects are being deleted, a deprecation of their version is no news, but
+// the warning of an admission webhook is.
+func TestWarningsOfOwnReadsAndDeletions(t *testing.T) {
+	const outdated, denied = "gadgets are out of fashion", "the last backup of a is old"
+	ref := refTo(configMaps, "a")
+	get := func(ctx context.Context, c *Client) error { _, err := c.Get(ctx, configMaps, ref); return err }
+	remove := func(ctx context.Context, c *Client) error {
+		_, err := c.Delete(ctx, configMaps, ref, object.Deletion{})
+		return err
+	}
+	live := func(ctx context.Context, c *Client) error {
+		c.Live(ctx, configMaps, manyRefs(worthList), ignoreLive)
+		return nil
+	}
+	follow := func(ctx context.Context, c *Client) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = c.Watch(ctx, configMaps, object.Selection{Namespace: "prod"}, func(object.Change) {})
+		return nil
+	}
+	list := func(ctx context.Context, c *Client) error {
+		return c.Metadata(ctx, configMaps, object.Selection{Namespace: "prod"}, func(*unstructured.Unstructured) {})
+	}
+	for name, test := range map[string]struct {
+		requests []func(context.Context, *Client) error
+		deleting bool
+		want     map[string]int
+	}{
+		"a list":                     {requests: []func(context.Context, *Client) error{list}},
+		"a watch":                    {requests: []func(context.Context, *Client) error{follow}},
+		"an object":                  {requests: []func(context.Context, *Client) error{get}, want: map[string]int{outdated: 1}},
+		"objects, then a list":       {requests: []func(context.Context, *Client) error{live, list, follow}, want: map[string]int{outdated: worthList}},
+		"a deletion in another run":  {requests: []func(context.Context, *Client) error{get, remove}, want: map[string]int{outdated: 1, denied: 1}},
+		"a deletion":                 {requests: []func(context.Context, *Client) error{get, remove, follow}, deleting: true, want: map[string]int{denied: 1}},
+		"a deletion of many objects": {requests: []func(context.Context, *Client) error{live, remove}, deleting: true, want: map[string]int{denied: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					resp := ok(req)
+					if !strings.HasSuffix(req.URL.Path, "/a") {
+						resp = reply(200, items(""))
+					}
+					resp.Header.Add("Warning", "299 - "+strconv.Quote(outdated))
+					if req.Method == http.MethodDelete {
+						resp.Header.Add("Warning", "299 - "+strconv.Quote(denied))
+					}
+					return resp, nil
+				})
+				ctx := t.Context()
+				if test.deleting {
+					ctx = transport.Deleting(ctx)
+				}
+				for _, request := range test.requests {
+					if err := request(ctx, c); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := map[string]int{}
+				for _, w := range says.warnings {
+					got[w.text]++
+					if w.ref.Name == "" {
+						t.Errorf("%q has no object", w.text)
+					}
+				}
+				if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 func TestWarningWithoutObject(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -40,6 +41,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	if err != nil {
 		return perhapsGone(err)
 	}
+	ctx = transport.Deleting(ctx)
 	phases, err := o.phases(ctx, c, client)
 	if err != nil {
 		return perhapsGone(err)

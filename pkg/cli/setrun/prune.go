@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -107,7 +108,7 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	)
 	for gvk, kind := range kinds {
 		wait.Go(func() {
-			reader.Live(ctx, kind, refs[gvk], func(_ int, live *unstructured.Unstructured, err error) {
+			reader.Live(transport.Deleting(ctx), kind, refs[gvk], func(_ int, live *unstructured.Unstructured, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {

@@ -232,6 +232,14 @@ func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 // called just before each write.
 type Guard func(ctx context.Context) error
 
+type deletingKey struct{}
+
+// Deleting returns a context for requests about objects that are being deleted. The API server's
+// warnings that their version is deprecated are not news, so they are dropped.
+func Deleting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, deletingKey{}, true)
+}
+
 type unguardedKey struct{}
 
 // Unguarded returns a context for requests that bypass the guard, such as those about the lock

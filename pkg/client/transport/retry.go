@@ -71,7 +71,10 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if ctx.Err() != nil {
 		return 0, 0, context.Cause(ctx)
 	}
-	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: ctx.Value(unguardedKey{}) != nil, wrote: r.wrote}
+	a := &attempt{
+		about: r.About, kind: r.Ref.GVK, quiet: r.Quiet, wrote: r.wrote,
+		unguarded: ctx.Value(unguardedKey{}) != nil, deleting: ctx.Value(deletingKey{}) != nil,
+	}
 	if a.about == nil && r.Ref.Name != "" {
 		a.about = []object.Ref{r.Ref}
 	}
@@ -181,8 +184,12 @@ func (t *retryBudget) over(what failure) {
 }
 
 type attempt struct {
-	about      []object.Ref
+	about []object.Ref
+	kind  schema.GroupVersionKind
+	// reads is set once the request was sent, if it is a GET.
+	reads      bool
 	quiet      bool
+	deleting   bool
 	retryAfter time.Duration
 	said       *metav1.Status
 	// heard holds the Unix time in nanoseconds at which the request was sent or the latest part of

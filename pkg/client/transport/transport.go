@@ -58,6 +58,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
+	a.reads = req.Method == http.MethodGet
 	if a.wrote != nil && writes(req) {
 		a.wrote.Store(true)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -27,6 +28,14 @@ type Warnings struct {
 	telling    *sync.Mutex // guards told and serializes tell
 	told       map[object.Ref][]string
 	deprecated map[announced]bool
+	// ofVersion holds the warnings of reads. Admission does not see a read, so they concern the
+	// version of the kind.
+	ofVersion map[ofVersion]bool
+}
+
+type ofVersion struct {
+	kind schema.GroupVersionKind
+	text string
 }
 
 type announced struct {
@@ -39,12 +48,16 @@ const miscWarning = 299
 
 // NewWarnings returns a handler that calls tell for each warning, with the mutex (telling) locked.
 func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
-	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
+	return &Warnings{
+		tell: tell, telling: telling,
+		told: map[object.Ref][]string{}, deprecated: map[announced]bool{}, ofVersion: map[ofVersion]bool{},
+	}
 }
 
 // HandleWarningHeaderWithContext reports a warning only once for each object, because a dry run and
 // the write after it return the same warning. A warning about a list concerns every object for
-// which the list was read.
+// which the list was read. If it was read for none, as with a list that finds the contents of a
+// namespace, it is dropped: it is about the plugin's own read, not about the user's objects.
 //
 // It drops two kinds of warnings from our webhook, because they duplicate other warnings: warnings
 // about takeovers, which we report ourselves, with both values; and warnings about deprecations,
@@ -58,13 +71,22 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		return
 	}
 	about := attempt.about
+	if len(about) == 0 && attempt.kind.Kind != "" {
+		return
+	}
 	if len(about) == 0 {
 		about = []object.Ref{{}}
 	}
 	w.telling.Lock()
 	defer w.telling.Unlock()
+	if attempt.reads {
+		w.ofVersion[ofVersion{attempt.kind, text}] = true
+	}
 	for _, ref := range about {
 		text, ours := withoutName(ref, text)
+		if attempt.deleting && (w.ofVersion[ofVersion{attempt.kind, text}] || deprecatedIn(ref, text) == "version") {
+			continue
+		}
 		named := len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ") // This warning repeats the API server's, to add the object's name.
 		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || named) || w.known(ref, text, ours) {
 			continue
