@@ -188,13 +188,6 @@ func (e *exchange) close(ctx context.Context, err error) {
 	}
 }
 
-// mayRenew reports whether a request failed only because its credential was rejected, and client-go
-// replaces the credential for the next request. A program or a file can return a token that was
-// revoked, or rotated, a moment ago.
-func (s *Sender) mayRenew(err error) bool {
-	return s.renewable && apierrors.IsUnauthorized(err)
-}
-
 // The pauses are random, so that requests that failed together are not retried together.
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}

@@ -34,6 +34,7 @@ type transport struct {
 	next  http.RoundTripper
 	base  string
 	clock *Clock
+	token *tokenFile
 }
 
 // Origin is common to all requests of a run.
@@ -52,6 +53,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := req.Context()
+	req = t.token.fresh(req)
 	if t.Run != "" {
 		req = req.Clone(ctx) // A RoundTripper must not change its request.
 		req.Header.Set("Audit-ID", t.Run+"-"+strconv.FormatInt(t.Sent.Add(1), 10))
@@ -68,6 +70,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, asLost(ctx, err)
 	}
 	a.hear()
+	t.token.heard(resp)
 	if isPage(resp) {
 		_ = resp.Body.Close()
 		return nil, &pageError{host: req.URL.Scheme + "://" + req.URL.Host, code: resp.StatusCode}
@@ -243,12 +246,6 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Renewable reports whether client-go replaces a rejected credential of the configuration. It does
-// so for a program and for a token file, after a response with the status 401.
-func Renewable(config *rest.Config) bool {
-	return config.ExecProvider != nil || config.BearerTokenFile != ""
-}
-
 // Prepare returns the configuration for all requests of a run. Every response sets the clock.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
@@ -260,12 +257,12 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
 	from.Opening = cmp.Or(from.Opening, &Opening{})
 	from.Sent = cmp.Or(from.Sent, &atomic.Int64{})
-	base := BasePath(config)
+	base, token := BasePath(config), &tokenFile{path: config.BearerTokenFile}
 	if config.Transport == nil { // Otherwise we do not open the connections.
 		c.Wrap(from.Opening.wrap)
 	}
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{Origin: from, next: next, base: base, clock: clock}
+		return &transport{Origin: from, next: next, base: base, clock: clock, token: token}
 	})
 	return c
 }
