@@ -215,19 +215,20 @@ status:
 // A transient failure of a registry or a network says nothing about the image, so it must not end a
 // wait.
 func TestTransientPullFailures(t *testing.T) {
-	for said, image := range map[string]string{
-		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          "registry.example/app:1",
-		`toomanyrequests: too many failed login attempts, access denied`:                                 "registry.example/app:1",
-		`dial tcp 10.0.0.1:443: connect: permission denied`:                                              "registry.example/app:1",
-		`failed to pull registry.example/pages/notfound:1: dial tcp: i/o timeout`:                        "registry.example/pages/notfound:1",
-		`failed to pull docker.io/library/denied-page:1: unexpected status code 503 Service Unavailable`: "denied-page:1",
-		`failed to pull registry.example/forbidden@sha256:0123: unexpected status code 502 Bad Gateway`:  "registry.example/forbidden@sha256:0123",
-		`failed to pull registry.example:5000/unauthorized: 503 Service Unavailable`:                     "registry.example:5000/unauthorized",
+	for said, want := range map[string]struct{ image, why string }{
+		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          {"registry.example/app:1", "429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'"},
+		`toomanyrequests: too many failed login attempts, access denied`:                                 {"registry.example/app:1", "toomanyrequests: too many failed login attempts, access denied"},
+		`dial tcp 10.0.0.1:443: connect: permission denied`:                                              {"registry.example/app:1", "dial tcp 10.0.0.1:443: connect: permission denied"},
+		`read tcp 10.0.0.9:41234->10.0.0.1:443: i/o timeout`:                                             {"registry.example/app:1", "read tcp 10.0.0.1:443: i/o timeout"},
+		`failed to pull registry.example/pages/notfound:1: dial tcp: i/o timeout`:                        {"registry.example/pages/notfound:1", "dial tcp: i/o timeout"},
+		`failed to pull docker.io/library/denied-page:1: unexpected status code 503 Service Unavailable`: {"denied-page:1", "unexpected status code 503 Service Unavailable"},
+		`failed to pull registry.example/forbidden@sha256:0123: unexpected status code 502 Bad Gateway`:  {"registry.example/forbidden@sha256:0123", "unexpected status code 502 Bad Gateway"},
+		`failed to pull registry.example:5000/unauthorized: 503 Service Unavailable`:                     {"registry.example:5000/unauthorized", "503 Service Unavailable"},
 	} {
 		stories(t, map[string]story{
 			said: {
-				facts: strings.ReplaceAll(waiting("ErrImagePull", said), "registry.example/app:1", image),
-				want:  []string{"ImagePullFailed: pod/web-1 -n prod: container app: image " + image + " cannot be pulled"},
+				facts: strings.ReplaceAll(waiting("ErrImagePull", said), "registry.example/app:1", want.image),
+				want:  []string{"ImagePullFailed: pod/web-1 -n prod: container app: image " + want.image + " cannot be pulled: " + want.why},
 			},
 		})
 	}

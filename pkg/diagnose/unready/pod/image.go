@@ -26,33 +26,31 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	// The name of the image may itself contain any of the words below.
-	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
-	holds := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
-	}
 	switch {
 	case strings.HasSuffix(w.Reason, "InvalidImageName"):
 		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is not a valid image name"
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
-	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for rate limits and network faults, which are
-		// temporary.
-		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
-	case holds("no match for platform", "no matching manifest"):
-		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the node's platform"
-	case holds("repository does not exist") && holds("denied", "authorization"):
-		c.Code, c.Message = "ImageAccessDenied", b.role+": image "+image+" does not exist, or the registry denies the node access to it"
-		if len(b.pod.Spec.ImagePullSecrets) == 0 {
-			c.Evidence = append(c.Evidence, "the Pod has no imagePullSecrets")
-		}
-	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
-		c.Code, c.Message = "ImageNotFound", b.role+": the registry has no image "+image
-	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
-		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry denies the node access to image "+image
 	default:
-		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
+		c.Code = pullFault(b.Spec.Image, said)
+		switch c.Code {
+		case platformMissing:
+			c.Message = b.role + ": image " + image + " exists, but not for the node's platform"
+		case notFoundOrDenied:
+			c.Code, c.Message = accessDenied, b.role+": image "+image+" does not exist, or the registry denies the node access to it"
+			if len(b.pod.Spec.ImagePullSecrets) == 0 {
+				c.Evidence = append(c.Evidence, "the Pod has no imagePullSecrets")
+			}
+		case notFound:
+			c.Message = b.role + ": the registry has no image " + image
+		case accessDenied:
+			c.Message = b.role + ": the registry denies the node access to image " + image
+		default:
+			c.Message = b.role + ": image " + image + " cannot be pulled"
+			if why := innermost(said); why != "" {
+				c.Message += ": " + text.Excerpt(why)
+			}
+		}
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
 		if !rule.WaitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
@@ -65,21 +63,6 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		}
 	}
 	return rule.Of(b.pod, rule.Direct, c)
-}
-
-// repository returns the name of an image without its registry, tag and digest.
-func repository(image string) string {
-	name, _, _ := strings.Cut(image, "@")
-	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
-		name = path
-	}
-	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
-		name = name[:at]
-	}
-	if name == "" {
-		return image
-	}
-	return name
 }
 
 // Images reports Pods that run different images under one name.
