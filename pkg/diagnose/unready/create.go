@@ -87,6 +87,16 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 	return c
 }
 
+// words returns the words after begin, which say why something was refused; "" if there are none.
+// They belong in the message: a table shows neither conditions nor events of a known cause.
+func words(said, begin string) string {
+	_, why, _ := strings.Cut(said, begin)
+	if why = strings.TrimSpace(why); why == "" {
+		return ""
+	}
+	return ": " + text.Excerpt(why)
+}
+
 func after(said, begin, end string) (string, bool) {
 	_, rest, ok := strings.Cut(said, begin)
 	if !ok {
@@ -235,10 +245,10 @@ func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
 	hook, denied := after(said, `admission webhook "`, `" denied`)
 	if denied {
 		c.Code = "WebhookDenied"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused by admission webhook " + hook
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused by admission webhook " + hook + words(said, " denied the request: ")
 	} else if hook, denied = after(said, `failed calling webhook "`, `"`); denied {
 		c.Code = "WebhookUnavailable"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached" + words(said, `failed calling webhook "`+hook+`": `)
 	} else {
 		return false
 	}
@@ -261,7 +271,7 @@ func policy(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	c.Code = "PolicyDenied"
-	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy + words(said, " denied request: ")
 	c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", policy)
 	c.Next = rule.Get(c.BlockedBy)
 	return true
@@ -272,7 +282,7 @@ func limitRange(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	c.Code = "LimitRangeViolation"
-	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: they request more or less than a LimitRange in namespace " + w.ref.Namespace + " allows"
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by a LimitRange in namespace " + w.ref.Namespace + words(said, " is forbidden: ")
 	c.Next = rule.Kubectl(w.ref.Namespace, "describe", "limitranges")
 	return true
 }

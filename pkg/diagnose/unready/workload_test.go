@@ -1,6 +1,11 @@
 package unready_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+)
 
 // refusing returns a ReplicaSet whose Pods are refused with a message.
 func refusing(message string) string {
@@ -76,22 +81,22 @@ func TestRefused(t *testing.T) {
 		"webhook denies": {
 			facts: refusing(`admission webhook "gate.example.com" denied the request: no`) +
 				"\n---\n" + `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: gate}, webhooks: [{name: gate.example.com}]}`,
-			want:    []string{"WebhookDenied: " + who + " by admission webhook gate.example.com"},
+			want:    []string{"WebhookDenied: " + who + " by admission webhook gate.example.com: no"},
 			blocked: "mutatingwebhookconfiguration.admissionregistration.k8s.io/gate",
 		},
 		"webhook does not answer": {
 			facts: refusing(`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: Post "https://x": timeout`),
-			want:  []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com cannot be reached"},
+			want:  []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com cannot be reached: failed to call webhook: Post \"https://x\": timeout"},
 			next:  "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
 		},
 		"policy": {
 			facts:   refusing(`pods "web-x" is forbidden: ValidatingAdmissionPolicy ''no-root'' with binding ''b'' denied request: no`),
-			want:    []string{"PolicyDenied: " + who + " by ValidatingAdmissionPolicy no-root"},
+			want:    []string{"PolicyDenied: " + who + " by ValidatingAdmissionPolicy no-root: no"},
 			blocked: "validatingadmissionpolicy.admissionregistration.k8s.io/no-root",
 		},
 		"limit range": {
 			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`),
-			want:  []string{"LimitRangeViolation: " + who + ": they request more or less than a LimitRange in namespace prod allows"},
+			want:  []string{"LimitRangeViolation: " + who + " by a LimitRange in namespace prod: maximum cpu usage per Container is 1, but limit is 4"},
 		},
 		"priority class, created since": {
 			facts: refusing(`pods "web-x" is forbidden: no PriorityClass with name high was found`),
@@ -106,7 +111,7 @@ func TestRefused(t *testing.T) {
 			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`) +
 				"\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, lastTimestamp: "2026-01-01T11:59:00Z",
   message: 'Error creating: pods "web-y" is forbidden: maximum cpu usage per Container is 1, but limit is 4', involvedObject: {uid: rs-1}}`,
-			want: []string{"LimitRangeViolation: " + who + ": they request more or less than a LimitRange in namespace prod allows"},
+			want: []string{"LimitRangeViolation: " + who + " by a LimitRange in namespace prod: maximum cpu usage per Container is 1, but limit is 4"},
 		},
 		"something else": {
 			facts: refusing(`Pod "web-x" is invalid: spec.nodeName: odd`),
@@ -283,4 +288,32 @@ func TestPods(t *testing.T) {
 			want:   []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 2 each time it starts"},
 		},
 	})
+}
+
+// A table shows why Pods are refused, in the words of whoever refuses them, for each kind of refusal.
+func TestTableShowsTheWordsOfARefusal(t *testing.T) {
+	for said, words := range map[string][]string{
+		`admission webhook "gate.example.com" denied the request: every Pod needs the label team`:                                                    {"every Pod needs the label team"},
+		`admission webhook "gate.example.com" denied the request without explanation`:                                                                {"gate.example.com"},
+		`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: no endpoints available for service "gate"`:      {`no endpoints available for service "gate"`},
+		`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: x509: certificate signed by unknown authority`:  {"x509: certificate signed by unknown authority"},
+		`pods "web-x" is forbidden: ValidatingAdmissionPolicy 'no-root' with binding 'b' denied request: every Pod needs the label team`:             {"every Pod needs the label team"},
+		`pods "web-x" is forbidden: [maximum memory usage per Container is 1Gi, but limit is 4Gi, minimum cpu usage per Pod is 1, but request is 0]`: {"maximum memory usage per Container is 1Gi, but limit is 4Gi", "minimum cpu usage per Pod is 1"},
+		`pods "web-x" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 4.000000`:                               {"ratio per Container is 2, but provided ratio is 4"},
+		`pods "web-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=2, limited: pods=2`:                                       {"compute", "pods=1"},
+		`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`:                                                         {"compute", "every container to set its resources"},
+		`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`:                                                  {"runAsNonRoot != true"},
+		`pods "web-x" is forbidden: no PriorityClass with name high was found`:                                                                       {"PriorityClass", "high"},
+		`pods "web-x" is forbidden: error looking up service account prod/app: serviceaccount "app" not found`:                                       {"app"},
+		`Pod "web-x" is invalid: spec.nodeName: odd`:                                                                                                 {"spec.nodeName: odd"},
+	} {
+		facts := refusing(strings.ReplaceAll(said, "'", "''"))
+		causes := story{facts: facts}.diagnosed(t)
+		table := strings.Join(format.Causes(format.Brief(causes)), "\n")
+		for _, word := range words {
+			if !strings.Contains(table, word) {
+				t.Errorf("no %q in\n%s", word, table)
+			}
+		}
+	}
 }
