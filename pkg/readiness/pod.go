@@ -20,7 +20,7 @@ func evaluatePod(s *subject) Verdict {
 	case phase == "Succeeded":
 		return met("it has completed successfully", s.values("status.phase")...)
 	case phase == "Failed":
-		return failed("PodFailed", "it has failed"+podSaid(s), s.values("status.phase", "status.reason")...)
+		return evaluateFailedPod(s)
 	case ready.is("True"):
 		return met("it is ready", ready.value())
 	}
@@ -47,6 +47,40 @@ func evaluatePod(s *subject) Verdict {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
 	}
 	return unmet("InProgress", message+waiting(s), append(s.values("status.phase"), ready.value())...)
+}
+
+// evaluateFailedPod names the container whose exit failed the Pod, unless the Pod itself says why it
+// failed. A container with an exit code of 0 did not.
+func evaluateFailedPod(s *subject) Verdict {
+	values := s.values("status.phase")
+	if said := podSaid(s); said != "" {
+		return failed("PodFailed", "it has failed"+said, append(values, s.values("status.reason")...)...)
+	}
+	// A sidecar, which is an init container, may also end with an error once the others have ended.
+	for _, list := range []string{"status.containerStatuses", "status.initContainerStatuses"} {
+		for _, c := range s.maps(list) {
+			path := "self." + list + `[name="` + textAt(c, "name") + `"]`
+			if exit, value, failing := failedExit(c, path); failing {
+				return failed("PodFailed", "it has failed: container "+textAt(c, "name")+", "+exit, append(values, value)...)
+			}
+		}
+	}
+	return failed("PodFailed", "it has failed", values...)
+}
+
+// failedExit describes the last exit of a container whose status has the given path, if the exit
+// code is not 0.
+func failedExit(c map[string]any, path string) (exit string, value Value, failing bool) {
+	for _, state := range []string{"state", "lastState"} {
+		if code, ended := wholeAt(c, state+".terminated.exitCode"); ended {
+			exit = fmt.Sprintf("exit code %d", code)
+			if why := textAt(c, state+".terminated.reason"); why != "" && why != "Error" {
+				exit += " (" + why + ")"
+			}
+			return exit, Value{Expr: path + "." + state + ".terminated.exitCode", Value: code}, code != 0
+		}
+	}
+	return "", Value{}, false
 }
 
 func podSaid(s *subject) string {
@@ -148,15 +182,9 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
 	v.Message = fmt.Sprintf("container %s crashed after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
 	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
-	for _, state := range []string{"state", "lastState"} {
-		if code, ended := wholeAt(c, state+".terminated.exitCode"); ended {
-			v.Message += fmt.Sprintf(", exit code %d", code)
-			if why := textAt(c, state+".terminated.reason"); why != "" && why != "Error" {
-				v.Message += " (" + why + ")"
-			}
-			v.Values = append(v.Values, Value{Expr: path + "." + state + ".terminated.exitCode", Value: code})
-			break
-		}
+	if exit, value, _ := failedExit(c, path); exit != "" {
+		v.Message += ", " + exit
+		v.Values = append(v.Values, value)
 	}
 	return v
 }

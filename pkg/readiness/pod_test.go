@@ -32,6 +32,23 @@ func TestReadyPod(t *testing.T) {
 			object: pod(`phase: Failed, reason: Evicted, message: the node was low on memory`),
 			want:   "failed, PodFailed: it has failed (Evicted): the node was low on memory",
 		},
+		"failed, and only a container says why": {
+			object: pod(`phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 0, reason: Completed}}}, {name: b, state: {terminated: {exitCode: 1, reason: OOMKilled}}}]`),
+			want:   "failed, PodFailed: it has failed: container b, exit code 1 (OOMKilled)",
+			rests:  []string{"self.status.phase: Failed", `self.status.containerStatuses[name="b"].state.terminated.exitCode: 1`},
+		},
+		"failed in an init container": {
+			object: pod(`phase: Failed, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 2, reason: Error}}}], containerStatuses: [{name: a, state: {waiting: {reason: PodInitializing}}}]`),
+			want:   "failed, PodFailed: it has failed: container i, exit code 2",
+		},
+		"failed, and a sidecar was killed after that": {
+			object: pod(`phase: Failed, initContainerStatuses: [{name: sidecar, state: {terminated: {exitCode: 137, reason: Error}}}], containerStatuses: [{name: a, state: {terminated: {exitCode: 3, reason: Error}}}]`),
+			want:   "failed, PodFailed: it has failed: container a, exit code 3",
+		},
+		"failed, and nothing says why": {
+			object: pod(`phase: Failed`),
+			want:   "failed, PodFailed: it has failed",
+		},
 		"completed": {
 			object: pod(`phase: Succeeded`),
 			want:   "ready, Ready: it has completed successfully",
