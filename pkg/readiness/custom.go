@@ -60,7 +60,7 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 			return notYet(doubt[0], well), true
 		}
 	}
-	if len(well) == 0 {
+	if len(well) == 0 || len(keep(well, isOfPart)) == len(well) {
 		return Verdict{}, false
 	}
 	return met(sentence(well[0]), valuesOf(well)...), true
@@ -182,6 +182,14 @@ func sentence(one Statement) string {
 		return "its " + one.String()
 	}
 	return one.String()
+}
+
+// isOfPart reports whether a condition speaks of a part of the object, such as IngressReady. It is a
+// step on the way to a condition about the whole. A name that ends with Available says less: for
+// three of the recorded kinds, ResourcesAvailable or the like is all that they ever report.
+func isOfPart(one Statement) bool {
+	words := split(one.Name)
+	return one.Condition && !one.Sum && len(words) > 1 && words[len(words)-1] == "ready"
 }
 
 // isOldSum reports whether a statement says that the object was ready at an earlier generation.
