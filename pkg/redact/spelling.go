@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -20,25 +21,77 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// spellings returns the forms in which a program may quote a value: unchanged, in base64, in
-// hexadecimal, and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is quoted once
-// more, because a log may quote a body that quotes the value. To save memory, a long value has
-// fewer forms; its lines are treated as separate values ([parts]).
+// spellings returns the forms in which a program may quote a value: unchanged, in base64, base32
+// and hexadecimal, and quoted for Go, JSON, YAML, Python, HTML, XML, C and URLs. Each quoted form is
+// quoted once more, because a log may quote a body that quotes the value. To save memory, a long
+// value has fewer forms; its lines are treated as separate values ([parts]). Lists of bytes are
+// found by [maskByteLists].
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
 	hexadecimal := hex.EncodeToString([]byte(value))
 	forms = append(forms, hexadecimal)
 	if !utf8.ValidString(value) { // Most programs print invalid UTF-8 as Go does.
-		return text.Distinct(append(forms, value, inGo(value)))
+		return text.Distinct(append(forms, value, inGo(value), asBytes(value)[0]))
 	}
 	if len(value) > piece {
 		_, ascii := inJSON(value)
-		return text.Distinct(append(forms, value, inGo(value), inGo(inGo(value)), asHTML(ascii)))
+		forms = append(append(forms, value, inGo(value), inGo(inGo(value)), asHTML(ascii)), asMarkup(value)...)
+		return text.Distinct(append(forms, asBytes(value)...))
 	}
+	in32 := base32.StdEncoding.EncodeToString([]byte(value))
+	forms = append(forms, in32, strings.TrimRight(in32, "="))
 	forURL := strings.NewReplacer("+", "-", "/", "_").Replace(standard)
 	forms = append(forms, forURL, strings.TrimRight(forURL, "="), url.QueryEscape(standard), strings.ToUpper(hexadecimal))
-	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
+	once := quotings([]string{value})
+	for _, quoted := range once {
+		forms = append(forms, asMarkup(quoted)...)
+	}
+	for _, escaped := range asBytes(value) {
+		forms = append(forms, escaped, inGo(escaped))
+	}
+	return text.Distinct(append(forms, quotings(once)...))
+}
+
+// asMarkup returns a text as the libraries of Go, Python and others escape it for HTML and XML.
+func asMarkup(t string) []string {
+	if !strings.ContainsAny(t, "&<>\"'\n\t\r") {
+		return nil
+	}
+	var forms []string
+	for _, quotes := range [][2]string{{"&#34;", "&#39;"}, {"&quot;", "&#x27;"}, {"&quot;", "&apos;"}, {"&quot;", "&#39;"}, {`"`, "'"}} {
+		forms = append(forms, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, quotes[0], "'", quotes[1]).Replace(t))
+	}
+	inXML := strings.NewReplacer("\n", "&#xA;", "\t", "&#x9;", "\r", "&#xD;")
+	return text.Distinct(append(forms, inXML.Replace(forms[0])))
+}
+
+// asBytes returns a text as programs print bytes: Python and Rust escape those beyond ASCII in
+// hexadecimal, C and the text format of protocol buffers in octal.
+func asBytes(t string) []string {
+	var hexadecimal, octal strings.Builder
+	for _, c := range []byte(t) {
+		switch {
+		case c == '\\':
+			hexadecimal.WriteString(`\\`)
+			octal.WriteString(`\\`)
+		case c == '\n' || c == '\t' || c == '\r':
+			quoted := strconv.QuoteRune(rune(c))
+			hexadecimal.WriteString(quoted[1 : len(quoted)-1])
+			octal.WriteString(quoted[1 : len(quoted)-1])
+		case c < 0x20 || c >= 0x7f:
+			fmt.Fprintf(&hexadecimal, `\x%02x`, c)
+			fmt.Fprintf(&octal, `\%03o`, c)
+		default:
+			hexadecimal.WriteByte(c)
+			octal.WriteByte(c)
+		}
+	}
+	python := hexadecimal.String()
+	return text.Distinct([]string{
+		python, strings.ReplaceAll(python, "'", `\'`), strings.ReplaceAll(python, `"`, `\"`),
+		octal.String(), strings.ReplaceAll(octal.String(), `"`, `\"`), strings.NewReplacer(`"`, `\"`, "'", `\'`).Replace(octal.String()),
+	})
 }
 
 // quotings returns each string unchanged and in every quoting style.
@@ -188,19 +241,20 @@ func parts(value string) []string {
 	return out
 }
 
-// values calls f for each value of a Secret, including the last-applied annotation and the values
-// in it.
+// values calls f for each value of a Secret, and for each value in its last-applied annotation. The
+// rest of that annotation, such as names and labels, is in the Secret's metadata, too.
 func values(u *unstructured.Unstructured, f func(string)) {
 	dataOf(u.Object, f)
 	last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]
 	if last == "" {
 		return
 	}
-	f(last)
 	var before map[string]any
-	if json.Unmarshal([]byte(last), &before) == nil {
-		dataOf(before, f)
+	if json.Unmarshal([]byte(last), &before) != nil {
+		f(last)
+		return
 	}
+	dataOf(before, f)
 }
 
 func dataOf(o map[string]any, f func(string)) {

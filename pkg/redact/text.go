@@ -41,6 +41,7 @@ func Text(u *unstructured.Unstructured, text string) string {
 	names := newNames()
 	names.object(u.Object)
 	values(u, add)
+	text = maskByteLists(text, func(decoded string) bool { return maskForms(decoded, forms, nil) != decoded })
 	return maskForms(text, forms, names)
 }
 

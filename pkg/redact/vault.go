@@ -171,5 +171,10 @@ func (v *Vault) Text(text string) string {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return forms{&v.index, false}.mask(text, v.names)
+	x := forms{&v.index, false}
+	text = maskByteLists(text, func(decoded string) bool {
+		from, to := x.next(decoded, 0, nil)
+		return !x.none() && from < to
+	})
+	return x.mask(text, v.names)
 }

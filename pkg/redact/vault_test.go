@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"net/url"
 	"runtime"
@@ -54,10 +56,48 @@ func quotings(value string) map[string]string {
 		"URL, query":            "got ?p=" + url.QueryEscape(value),
 		"URL, path":             "got /" + url.PathEscape(value),
 		"glued":                 "xx" + value + "yy",
+		"HTML, Go":              "got " + html.EscapeString(value),
+		"HTML, Python":          "got " + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace(value),
+		"HTML of JSON":          "got " + html.EscapeString(inJSON(value)),
+		"XML":                   "got " + inXML(value),
+		"bytes, Go":             fmt.Sprintf("got %v of it", []byte(value)),
+		"bytes, Go syntax":      fmt.Sprintf("got %#v of it", []byte(value)),
+		"bytes, with blanks":    fmt.Sprintf("got % x of it", value),
+		"bytes, list":           "got " + strings.ReplaceAll(fmt.Sprint([]byte(value)), " ", ", "),
+		"bytes, JSON":           "got " + strings.ReplaceAll(fmt.Sprint([]byte(value)), " ", ","),
+		"bytes, Python":         "got b'" + inASCII(value, `\x%02x`, "'") + "' instead",
+		"bytes, Python, quotes": "got b\"" + inASCII(value, `\x%02x`, "") + "\" instead",
+		"bytes, C":              "got \"" + inASCII(value, `\%03o`, `"`) + "\" instead",
 		"truncated by a server": "got " + value[:len(value)*3/4] + "…",
 		"truncated at the end":  "got " + value[:len(value)*3/4],
 		"truncated in a log":    "got " + encoded[:len(encoded)*3/4] + " [truncated 12 chars]",
 	}
+}
+
+func inXML(value string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(value))
+	return b.String()
+}
+
+// inASCII escapes all other bytes with the format, and the quotes with a backslash.
+func inASCII(value, format, quotes string) string {
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		switch {
+		case c == '\\' || strings.IndexByte(quotes, c) >= 0:
+			b.WriteString("\\" + string(rune(c)))
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c < 0x20 || c > 0x7e:
+			fmt.Fprintf(&b, format, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func inLines(text string, width int) string {
@@ -74,6 +114,7 @@ func leak(text, value string) string {
 	for _, form := range []string{
 		value, base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
 		fmt.Sprintf("%x", value), url.QueryEscape(value), url.PathEscape(value), strconv.QuoteToASCII(value),
+		html.EscapeString(value), inXML(value), inASCII(value, `\x%02x`, ""), inASCII(value, `\%03o`, ""), fmt.Sprint([]byte(value)), fmt.Sprintf("% x", value),
 	} {
 		for at := 0; at+telling <= len(form); at++ {
 			if part := form[at : at+telling]; strings.Contains(text, part) {
@@ -93,6 +134,8 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 		"long":               strings.Repeat("0123456789abcdefghij-", 200),
 		"long, in one piece": strings.Repeat("q7", 257),
 		"with blanks":        "  padded-value-of-it  ",
+		"markup":             "CANARY p&ss/word+1",
+		"umlaut":             "CANARY-ümlaut-pass",
 	} {
 		vault := redact.NewVault()
 		vault.Learn(aSecret("db", value))
@@ -243,6 +286,43 @@ func TestVaultLearnsValuesOfSecrets(t *testing.T) {
 	none.File("x")
 	if got := none.Text("plain-value"); got != "plain-value" {
 		t.Errorf("no vault: %q", got)
+	}
+}
+
+// In the last-applied annotation, only data and stringData are secret: a Secret that kubectl applied
+// says no more about its labels and names than one that it created.
+func TestVaultKeepsNamesInLastApplied(t *testing.T) {
+	secret := aSecret("sh.helm.release.v1.prometheus.v1", "value-of-now")
+	secret["metadata"].(map[string]any)["labels"] = map[string]any{"name": "prometheus-main", "owner": "helm"}
+	for _, last := range []string{
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"sh.helm.release.v1.prometheus.v1","labels":{"name":"prometheus-main","team":"team-of-seven-1"},"annotations":{"note":"kept-for-17-days"}},"type":"helm.sh/release.v1","data":{"a":"` +
+			base64.StdEncoding.EncodeToString([]byte("value-of-old")) + `"},"stringData":{"b":"text-of-old"}}`,
+		`{"data":{"a":"value-of-old"},"stringData":{"b":"text-of-old"},"metadata":{"labels":{"team":"team-of-seven-1"}}}`,
+	} {
+		secret["metadata"].(map[string]any)["annotations"] = map[string]any{managedfields.LastAppliedAnnotation: last}
+		vault := redact.NewVault()
+		vault.Learn(secret)
+		for _, word := range []string{"prometheus-main", "team-of-seven-1", "kept-for-17-days", "helm.sh/release.v1"} {
+			if got := vault.Text("release shop/" + word); got != "release shop/"+word {
+				t.Errorf("%s: %q", word, got)
+			}
+		}
+		masked := vault.Text("got " + last + " instead")
+		for _, value := range []string{"value-of-now", "value-of-old", "text-of-old"} {
+			if got := vault.Text("a " + value + " b"); got != "a *** b" {
+				t.Errorf("%s: %q", value, got)
+			}
+			if part := leak(masked, value); part != "" {
+				t.Errorf("%q is left: %s", part, masked)
+			}
+		}
+	}
+	broken := aSecret("db")
+	broken["metadata"].(map[string]any)["annotations"] = map[string]any{managedfields.LastAppliedAnnotation: `{"data":{"a":"value-cut-of`}
+	vault := redact.NewVault()
+	vault.Learn(broken)
+	if got := vault.Text(`got {"data":{"a":"value-cut-of instead`); strings.Contains(got, "value-cut-of") {
+		t.Errorf("an annotation that is not JSON: %q", got)
 	}
 }
 
