@@ -38,6 +38,15 @@ func TestBadInput(t *testing.T) {
 			text: configMap("a") + "---" + configMap("b"),
 			want: []string{"app.yaml:5: one document contains two objects", "  put a line with only --- before this line"},
 		},
+		"keys that YAML 1.1 reads as booleans": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  No: {n: a}\n  'y': a\n  \"off\": {false: a, true: b}\n  mode: a\n  on: a\n  z: {Yes: a}\n",
+			want: []string{
+				`app.yaml:5: the key No would be stored as "false"`, "  quote it: unquoted, No is false in YAML 1.1",
+				`app.yaml:5: the key n would be stored as "false"`, "  quote it: unquoted, n is false in YAML 1.1",
+				`app.yaml:9: the key on would be stored as "true"`, "  quote it: unquoted, on is true in YAML 1.1",
+				`app.yaml:10: the key Yes would be stored as "true"`, "  quote it: unquoted, Yes is true in YAML 1.1",
+			},
+		},
 		"two keys that are the same key in YAML 1.1": {
 			text: configMap("a") + "data:\n  yes: a\n  true: b\n",
 			want: []string{`app.yaml:7: duplicate key "true" (first at line 6)`, "  quote both: unquoted, yes and true are the key true in YAML 1.1"},
@@ -174,7 +183,7 @@ func TestBadInput(t *testing.T) {
 			},
 		},
 		"labels and annotations": {
-			text: configMap("a") + "  labels:\n    version: 1.0\n    on: \"x\"\n  annotations:\n  - a\n",
+			text: configMap("a") + "  labels:\n    version: 1.0\n    'on': \"x\"\n  annotations:\n  - a\n",
 			want: []string{
 				"app.yaml:6: configmap/a: .metadata.labels.version is a number, not text", "  quote it",
 				"app.yaml:8: configmap/a: .metadata.annotations is a list, not a mapping",

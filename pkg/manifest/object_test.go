@@ -23,7 +23,7 @@ func TestObjects(t *testing.T) {
 		"content after the mark": {"--- {apiVersion: v1, kind: K, metadata: {name: a}}\n--- !!map\n" + configMap("b"), []string{"in:1 K/a", "in:2 ConfigMap/b"}},
 		"directives":             {"%YAML 1.1\n# x\n---\n" + configMap("a") + "...\n%TAG !e! tag:e.com,2000:\n---\n" + configMap("b"), []string{"in:1 ConfigMap/a", "in:9 ConfigMap/b"}},
 		"a marker in a text": {
-			configMap("a") + "data:\n  x: |\n    ---\n    ...\n  y: ---\n---\n" + configMap("b"),
+			configMap("a") + "data:\n  x: |\n    ---\n    ...\n  z: ---\n---\n" + configMap("b"),
 			[]string{"in:1 ConfigMap/a", "in:11 ConfigMap/b"},
 		},
 		"CRLF":                  {strings.ReplaceAll(configMap("a")+"---\n"+configMap("b"), "\n", "\r\n"), []string{"in:1 ConfigMap/a", "in:6 ConfigMap/b"}},
@@ -88,7 +88,7 @@ func toUTF16(text string, high int) string {
 func TestValues(t *testing.T) {
 	text := configMap("a") + `spec:
   value: =
-  yes: [yes, on, y, "yes", Off]
+  true: [yes, on, y, "yes", Off]
   numbers: [1, 1.0, 1e3, 1.5, 0777, 0x1F, 1_000, 9223372036854775807, 9223372036854775808]
   texts: [1:30x, 1.2.3, 2001-01-01, "1", 0o8]
   absent: null

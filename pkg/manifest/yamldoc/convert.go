@@ -21,15 +21,19 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
+// converter converts the values of one document. booleanKeys is set if it has met a key that is a
+// boolean.
+type converter struct{ booleanKeys bool }
+
 // toJSON converts a yaml/v2 value to the types of apimachinery's JSON decoder, as sigs.k8s.io/yaml
 // does, but without going through JSON text. A fuzz test compares the two.
-func toJSON(value any) (any, *valueError) {
+func (c *converter) toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
-		return mapToJSON(v)
+		return c.mapToJSON(v)
 	case []any:
 		for i := range v {
-			item, fault := toJSON(v[i])
+			item, fault := c.toJSON(v[i])
 			if fault != nil {
 				return nil, fault.under(i)
 			}
@@ -55,17 +59,20 @@ func toJSON(value any) (any, *valueError) {
 	}
 }
 
-func mapToJSON(in map[any]any) (any, *valueError) {
+func (c *converter) mapToJSON(in map[any]any) (any, *valueError) {
 	out := make(map[string]any, len(in))
 	for k, v := range in {
 		key, ok := keyToJSON(k)
+		if _, boolean := k.(bool); boolean {
+			c.booleanKeys = true
+		}
 		if !ok {
 			return nil, &valueError{text: "has an empty key, or one that is not text", hint: "quote the key"}
 		}
 		if _, twice := out[key]; twice {
 			return nil, &valueError{text: "has the key " + strconv.Quote(key) + " twice, spelled differently"}
 		}
-		value, fault := toJSON(v)
+		value, fault := c.toJSON(v)
 		if fault != nil {
 			return nil, fault.under(key)
 		}

@@ -85,9 +85,15 @@ func (d *Document) decodeYAML() (any, []error) {
 			"text after the end of the object that begins at line "+strconv.Itoa(max(d.Line, 1)),
 			"start all top-level lines of an object in the same column; separate objects with ---")}
 	}
-	value, fault := toJSON(value)
+	var c converter
+	value, fault := c.toJSON(value)
 	if fault != nil {
 		return nil, []error{At(d.SourceOf(fault.path), fault.Error(), fault.hint)}
+	}
+	if c.booleanKeys {
+		if faults := d.booleanKeys(); len(faults) > 0 {
+			return nil, faults
+		}
 	}
 	return value, nil
 }

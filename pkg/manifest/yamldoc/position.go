@@ -102,12 +102,7 @@ func (d *Document) keyFaults() []error {
 			faults = append(faults, d.keyFaultsOf(n)...)
 		}
 	}
-	slices.SortStableFunc(faults, func(a, b *object.FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
-	var all []error
-	for _, f := range faults {
-		all = append(all, f)
-	}
-	return all
+	return byLine(faults)
 }
 
 // secondObject returns the line of a second object in the document, or 0. Its separator is missing
@@ -171,6 +166,34 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 		}
 	}
 	return faults
+}
+
+// booleanKeys returns a fault for each unquoted key that YAML 1.1 reads as a boolean, so that another
+// key is stored than the one that is written. The keys true and false are stored as they are written.
+func (d *Document) booleanKeys() []error {
+	var faults []*object.FaultError
+	for n := range d.all() {
+		if n.Kind != yaml.MappingNode {
+			continue
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if read := asBoolean(key.Value); key.Kind == yaml.ScalarNode && key.Style == 0 && read != key.Value {
+				faults = append(faults, At(d.sourceOfNode(key), fmt.Sprintf("the key %s would be stored as %q", key.Value, read),
+					fmt.Sprintf("quote it: unquoted, %s is %s in YAML 1.1", key.Value, read)))
+			}
+		}
+	}
+	return byLine(faults)
+}
+
+func byLine(faults []*object.FaultError) []error {
+	slices.SortStableFunc(faults, func(a, b *object.FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
+	var all []error
+	for _, f := range faults {
+		all = append(all, f)
+	}
+	return all
 }
 
 func (d *Document) mergesKeys() bool {
