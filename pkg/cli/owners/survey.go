@@ -74,7 +74,7 @@ type asked struct {
 // means reports whether the flags request a count or a rewrite of many objects.
 func (f *manyFlags) means(a asked) bool {
 	t := a.Target
-	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
+	counting := f.summary || f.migrate || f.expect != nil || f.from != nil
 	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
 	return counting || selecting || t.Set == "" && !a.Named
 }

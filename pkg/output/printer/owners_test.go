@@ -162,6 +162,7 @@ func TestOwnersGolden(t *testing.T) {
 		"table-colour":  {Color: true, Width: columns(120)},
 		"json":          {Format: output.JSON, Run: "01J"},
 		"yaml":          {Format: output.YAML},
+		"kyaml":         {Format: output.KYAML, Run: "01J"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, "owners-"+name, run(t, printer.ForOwners, o, ownedStory(t)))
@@ -262,9 +263,9 @@ func TestOwnersRemarks(t *testing.T) {
 }
 
 func TestOwnersFormats(t *testing.T) {
-	for _, format := range []string{output.Name, output.Stream, output.JUnit, "jsn"} {
+	for _, format := range []string{output.Name, output.Stream, output.JUnit, output.HTML, "jsn"} {
 		_, err := printer.ForOwners(output.Options{Format: format})
-		if err == nil || !strings.Contains(err.Error(), "use table, yaml or json") {
+		if err == nil || !strings.Contains(err.Error(), "use table, yaml, json or kyaml") {
 			t.Errorf("%s: got %v", format, err)
 		}
 	}

@@ -132,9 +132,9 @@ func ForStuck(o output.Options) (*Printer, error) {
 // ForOwners returns a printer for the owners of objects. It returns an error if the format is
 // invalid.
 func ForOwners(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.YAML, output.JSON}, func(b output.Base) output.Results {
+	return printerOf(o, []string{output.Table, output.YAML, output.JSON, output.KYAML}, func(b output.Base) output.Results {
 		switch b.Format {
-		case output.JSON:
+		case output.JSON, output.KYAML:
 			return document.NewOwners(b)
 		case output.YAML:
 			return table.NewCommented(b)
