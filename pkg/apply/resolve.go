@@ -108,7 +108,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 		}
 		return kind, e.unserved(ctx, item, err, 0)
 	}
-	bringer, brought := e.bringer(item)
+	bringer, brought := e.awaited(item)
 	switch {
 	case err == nil:
 		return kind, nil
@@ -197,6 +197,19 @@ func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 	for _, key := range item.Bringers {
 		if e.done.there(key) {
+			return key, true
+		}
+	}
+	return object.Key{}, false
+}
+
+// awaited returns the object of the set that the run has just written, and that may install the
+// item's kind. An operator that an earlier run has started and that has not installed the kind
+// since would make each further run wait in vain.
+func (e *Engine) awaited(item plan.Item) (object.Key, bool) {
+	for _, key := range item.Bringers {
+		running := key.Kind != definitionKind && key.Kind != "APIService" && e.done.action(key) == event.Unchanged
+		if e.done.there(key) && (!running || e.AwaitKinds > 0) {
 			return key, true
 		}
 	}

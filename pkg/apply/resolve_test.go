@@ -72,6 +72,37 @@ func TestRunWaitsForUnservedKinds(t *testing.T) {
 	}
 }
 
+// The run waits only for an operator that it has just written. One that an earlier run has started
+// did not install the kind since then, unless the user expects it.
+func TestRunWaitsForOperatorsOnlyIfWritten(t *testing.T) {
+	operator := object.Key{Group: "apps", Kind: "Deployment", Name: "operator"}
+	service := object.Key{Group: "apiregistration.k8s.io", Kind: "APIService", Name: "v1.x.io"}
+	definition := object.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "things.x.io"}
+	for _, test := range []struct {
+		bringer object.Key
+		action  event.Action
+		await   time.Duration
+		waits   bool
+	}{
+		{operator, event.Created, 0, true},
+		{operator, event.Configured, 0, true},
+		{operator, event.Recreated, 0, true},
+		{operator, event.Unchanged, 0, false},
+		{operator, event.Unchanged, time.Minute, true},
+		{operator, event.Failed, 0, false},
+		{operator, event.Skipped, time.Minute, false},
+		{service, event.Unchanged, 0, true},
+		{definition, event.Unchanged, 0, true},
+	} {
+		e := newRun(&fake{}).engine
+		e.AwaitKinds = test.await
+		e.done.note(test.bringer, test.action)
+		if _, waits := e.awaited(plan.Item{Bringers: []object.Key{test.bringer}}); waits != test.waits {
+			t.Errorf("%s, %s, await %s: waits %t", test.bringer.Kind, test.action, test.await, waits)
+		}
+	}
+}
+
 // A CRD whose names are taken is never served. Objects of its kind fail at once, with the server's
 // reason.
 func TestDefinitionThatIsNotEstablished(t *testing.T) {
