@@ -190,6 +190,9 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 		return Kept{}, false // Pods and Jobs do not run again.
 	}
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
+		if strings.Contains(c.Image, "://") {
+			continue // It is a placeholder that a tool replaces, such as ko://example.com/cmd/web.
+		}
 		tag := tagOf(c.Image)
 		policy := c.ImagePullPolicy
 		if policy == "" && tag != "latest" {
