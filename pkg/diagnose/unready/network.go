@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -137,12 +136,12 @@ func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) 
 				continue
 			}
 			v := newRules(r, u)
-			findings := typed(v, u, v.backends)
+			findings := append(typed(v, u, v.unhandled), typed(v, u, v.backends)...)
 			if ref.GVK == diagnose.KindOf("v1", "Service") {
 				findings = typed(v, u, v.selectsNothing)
 			}
 			for _, f := range findings {
-				found = append(found, event.Remarked{Ref: ref, Code: f.Code, Text: f.Message, Hint: "see " + f.Next})
+				found = append(found, event.Remarked{Ref: ref, Code: f.Code, Text: strings.TrimPrefix(f.Message, rule.Name(ref)+" "), Hint: "see " + f.Next})
 			}
 		}
 	}
@@ -197,87 +196,6 @@ func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, boo
 		}
 	}
 	return corev1.ServicePort{}, false
-}
-
-func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
-	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
-	found := v.backends(i)
-	if len(i.Status.LoadBalancer.Ingress) > 0 {
-		return found
-	}
-	c := event.Cause{
-		Code:     "IngressNoAddress",
-		Message:  rule.Name(r) + " has no address yet: no controller has set one",
-		Evidence: []string{".status.loadBalancer.ingress is empty"},
-		Next:     rule.Kubectl("", "get", "ingressclasses"),
-	}
-	class := i.Spec.IngressClassName
-	old := i.Annotations["kubernetes.io/ingress.class"]
-	switch {
-	case class != nil:
-		named := diagnose.RefOf("networking.k8s.io/v1", "IngressClass", "", *class)
-		u, sure := v.Read(named)
-		if slices.Contains([]string{"gce", "gce-internal"}, *class) {
-			sure = false // GKE handles these classes without an IngressClass object.
-		}
-		if u == nil && sure {
-			c.Code, c.BlockedBy = "IngressClassMissing", named
-			c.Message = rule.Name(r) + " has no address: IngressClass " + *class + " does not exist"
-		} else if k, ok := rule.As[networkingv1.IngressClass](v.View, u); ok {
-			c.Evidence = append(c.Evidence, "IngressClass "+*class+" belongs to controller "+text.Excerpt(k.Spec.Controller))
-		}
-	case old != "":
-		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+text.Excerpt(old))
-	default:
-		c.Code, c.Message = "NoIngressClass", rule.Name(r)+" has no address: it has no IngressClass, and there is no default"
-	}
-	e := append(slices.Clone(v.Warnings(i)), nil)[0]
-	c.Evidence = append(c.Evidence, rule.Quoted(e)...)
-	return append(found, rule.Finding{Cause: c, Rank: rule.Root})
-}
-
-func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
-	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
-	services, secrets := ingressRefs(i)
-	var found []rule.Finding
-	for _, kind := range []string{"Service", "Secret"} {
-		names := map[string][]string{"Service": services, "Secret": secrets}[kind]
-		for _, named := range names[:min(rule.MostDetailed, len(names))] {
-			missing := diagnose.RefOf("v1", kind, i.Namespace, named)
-			if !v.Absent(missing) {
-				continue
-			}
-			found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
-				Code:      kind + "Missing",
-				Message:   rule.Name(r) + " needs " + kind + " " + named + ", which does not exist",
-				Evidence:  []string{rule.Name(missing) + " is not found"},
-				Next:      rule.Kubectl(i.Namespace, "get", strings.ToLower(kind)+"s"),
-				BlockedBy: missing,
-			}})
-		}
-	}
-	return found
-}
-
-func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
-	add := func(b *networkingv1.IngressBackend) {
-		if b != nil && b.Service != nil {
-			services = append(services, b.Service.Name)
-		}
-	}
-	add(i.Spec.DefaultBackend)
-	for _, rule := range i.Spec.Rules {
-		if rule.HTTP == nil {
-			continue
-		}
-		for _, path := range rule.HTTP.Paths {
-			add(&path.Backend)
-		}
-	}
-	for _, tls := range i.Spec.TLS {
-		secrets = append(secrets, tls.SecretName)
-	}
-	return rule.Stated(services), rule.Stated(secrets)
 }
 
 // selectorOf returns a selector as text; "" if the selector is invalid or empty.

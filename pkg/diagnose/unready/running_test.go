@@ -98,19 +98,37 @@ func TestObjectsWithoutBackend(t *testing.T) {
 	const service = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {selector: {app: web}, ports: [{port: 80}]}}`
 	const ingress = `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {
   rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
+	const bare = `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {}, status: {}}`
+	classed := func(name string) string {
+		return strings.Replace(bare, "spec: {}", "spec: {ingressClassName: "+name+"}", 1)
+	}
+	class := func(name, annotation string) string {
+		return "\n---\n{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: " + name + ", annotations: {" + annotation + "}}, spec: {controller: example.com/x}}"
+	}
 	for name, c := range map[string]struct {
 		objects   string
 		forbidden string
 		want      []string
 	}{
 		"with a Pod":                     {service + pod, "", nil},
-		"without a Pod":                  {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
+		"without a Pod":                  {service, "", []string{"SelectorMatchesNothing has no endpoints: its selector matches no Pod"}},
 		"Pods may not be listed":         {service, "Pod", nil},
 		"no selector":                    {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
 		"ExternalName Service":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
 		"an Ingress and its Service":     {ingress + "\n---\n" + service, "", nil},
-		"an Ingress without its Service": {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
+		"an Ingress without its Service": {ingress, "", []string{"ServiceMissing needs Service web, which does not exist"}},
 		"Services may not be read":       {ingress, "Service", nil},
+
+		"a class that does not exist":                 {classed("nginxx") + class("nginx", ""), "", []string{"IngressClassMissing has no address: IngressClass nginxx does not exist"}},
+		"a class that exists":                         {classed("nginx") + class("nginx", ""), "", nil},
+		"classes may not be read":                     {classed("nginxx"), "IngressClass", nil},
+		"a class of GKE":                              {classed("gce"), "", nil},
+		"an internal class of GKE":                    {classed("gce-internal"), "", nil},
+		"a class that does not exist, and an address": {strings.Replace(classed("nginxx"), "status: {}", "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}", 1), "", nil},
+		"no class and no default":                     {bare + class("nginx", ""), "", []string{"NoIngressClass has no address: it has no IngressClass, and there is no default"}},
+		"no class and a default":                      {bare + class("nginx", `ingressclass.kubernetes.io/is-default-class: "true"`), "", nil},
+		"no class, and classes may not be read":       {bare, "IngressClass", nil},
+		"the annotation of old":                       {strings.Replace(bare, "namespace: prod}", `namespace: prod, annotations: {kubernetes.io/ingress.class: nginx}}`, 1), "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, c.objects)}
