@@ -292,8 +292,8 @@ spec:
 		cause = why(t, c, "v1", "ConfigMap", ns, "one")[0]
 		return cause.Code == stuck.AdmissionRefuses
 	})
-	if !strings.Contains(strings.Join(cause.Evidence, " "), "nobody changes this") {
-		t.Errorf("evidence %q", cause.Evidence)
+	if !strings.Contains(cause.Message, "nobody changes this") || cause.BlockedBy.GVK.Kind != "ValidatingAdmissionPolicy" || cause.BlockedBy.Name != ns {
+		t.Errorf("%+v", cause)
 	}
 	follow(t, c, cause)
 }

@@ -177,6 +177,16 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 		Next:      command.Kubectl("get") + " validatingadmissionpolicies,validatingadmissionpolicybindings",
 		BlockedBy: ref,
 	}}
+	if policy, why, ok := deniedByPolicy(err); ok {
+		f.Message = "the ValidatingAdmissionPolicy " + text.Excerpt(policy) + " refuses " + purpose(finalizer)
+		if why != "" && !redact.IsSecret(ref) {
+			f.Message += ": " + text.Excerpt(why)
+		}
+		f.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", policy)
+		f.Next = command.Kubectl("get") + " " + diagnose.On(f.BlockedBy) + " -o yaml"
+		f.Risk = "exempting the object from the policy bypasses its check"
+		return f
+	}
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
 		f.Message = "the object is no longer valid, so the server refuses every update, including " + purpose(finalizer)
@@ -189,6 +199,15 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 		f.Next = command.Kubectl("get") + " --raw '/readyz?verbose'"
 	}
 	return f
+}
+
+// deniedByPolicy returns the policy that denied a request, and its reason. Only the message names
+// the policy.
+func deniedByPolicy(err error) (policy, why string, ok bool) {
+	_, rest, ok := strings.Cut(err.Error(), "ValidatingAdmissionPolicy '")
+	policy, rest, named := strings.Cut(rest, "' with binding '")
+	_, why, denied := strings.Cut(rest, "' denied request: ")
+	return policy, why, ok && named && denied && policy != ""
 }
 
 // Errors from policies do not name fields.

@@ -323,6 +323,14 @@ func denial(code int32, reason metav1.StatusReason) error {
 	}}
 }
 
+// policyDenial is the server's answer when a policy denies a request.
+func policyDenial(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: "Failure", Code: code, Reason: reason, Details: &metav1.StatusDetails{Name: "w", Causes: []metav1.StatusCause{{Message: "finalizers stay"}}},
+		Message: `widgets.example.com "w" is forbidden: ValidatingAdmissionPolicy 'keep' with binding 'keep-all' denied request: finalizers stay`,
+	}}
+}
+
 // Edge case 61.
 func TestAdmission(t *testing.T) {
 	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
@@ -369,6 +377,19 @@ func TestAdmission(t *testing.T) {
 				Message: `admission webhook "guard.example.com" denied the request: no database`,
 			}}},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"no database"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"policy refuses": {
+			objects: held, answers: diagnosetest.Answers{May: may, Refusal: policyDenial(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)},
+			codes: []string{AdmissionRefuses, FinalizerControllerGone},
+			says:  []string{"the ValidatingAdmissionPolicy keep refuses the update", "finalizers stay", "get validatingadmissionpolicy.admissionregistration.k8s.io/keep -o yaml"}, blockedBy: "ValidatingAdmissionPolicy/keep",
+		},
+		"policy refuses with 403": {
+			objects: held, answers: diagnosetest.Answers{May: may, Refusal: policyDenial(http.StatusForbidden, metav1.StatusReasonForbidden)},
+			codes: []string{AdmissionRefuses, FinalizerControllerGone}, says: []string{"finalizers stay"}, blockedBy: "ValidatingAdmissionPolicy/keep",
+		},
+		"admission plugin refuses": {
+			objects: held, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "w", errors.New("not while frozen"))},
+			codes: []string{AdmissionRefuses, FinalizerControllerGone}, says: []string{"not while frozen"}, blockedBy: "Widget/shop/w",
 		},
 		"object no longer valid": {
 			objects: held, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
