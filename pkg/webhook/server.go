@@ -3,7 +3,6 @@ package webhook
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -120,21 +119,11 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err := registry.Register(expiry(s.opts.CertDir)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	mux := http.NewServeMux()
-	for path, handler := range handlers {
-		if parts.Behind == nil {
-			mux.Handle(path, handler)
-		} else {
-			mux.Handle(path+"/", parts.Behind(handler))
-		}
-	}
 	s.certificate = parts.SelfSigned
-	server := &listener{
-		address: net.JoinHostPort(s.opts.Host, strconv.Itoa(cmp.Or(s.opts.Port, defaultPort))), certDir: s.opts.CertDir, certificate: parts.SelfSigned,
-		tls: &tls.Config{MinVersion: tls.VersionTLS12}, handler: mux,
-	}
-	if s.opts.ClientCA != "" {
-		clients{authority: s.opts.ClientCA, names: s.opts.ClientNames}.require(server.tls)
+	address := net.JoinHostPort(s.opts.Host, strconv.Itoa(cmp.Or(s.opts.Port, defaultPort)))
+	server, err := newServing(context.Background(), address, s.opts, parts, handlers)
+	if err != nil {
+		return err
 	}
 	lock, err := newLease(config, cmp.Or(s.opts.Lease, defaultLease), release{s.opts.Release, s.opts.Namespace})
 	if err != nil {
@@ -155,7 +144,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		return err
 	}
 	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock needs this type of recorder.
-	errs := []error{s.manager.Add(server), s.addChecks(server.check, parts.Ready), s.addRunners(parts)}
+	errs := []error{s.manager.Add(everywhere(server.Start)), s.addChecks(server.check, parts.Ready), s.addRunners(parts)}
 	if parts.SelfSigned != nil {
 		errs = append(errs, parts.SelfSigned.add(s.manager))
 	}
