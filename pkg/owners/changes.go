@@ -70,7 +70,7 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	slices.SortFunc(out.Changes, func(a, b event.ObjectTransition) int {
 		return cmp.Or(b.Last.Compare(a.Last), a.Ref.Compare(b.Ref), strings.Compare(a.Path, b.Path))
 	})
-	unknown := q.cover(&out, readNotes(ctx, reader), now)
+	unknown := q.cover(ctx, reader, &out, readNotes(ctx, reader), now)
 	if len(out.Changes) == 0 {
 		status := fieldpath.Field("status")
 		onlyStatus := len(q.Path) > 0 && q.Path[0].Equals(status[0])
@@ -128,12 +128,26 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
+// created returns when the namespace was created, because earlier gaps concern none of its objects.
+// It returns a zero time if the query is not about one namespace, or if the user may not read it.
+func (q Query) created(ctx context.Context, reader Reader) time.Time {
+	name := q.listed()
+	if name == "" {
+		return time.Time{}
+	}
+	namespace, err := reader.Read(ctx, object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name})
+	if err != nil || namespace == nil {
+		return time.Time{}
+	}
+	return namespace.GetCreationTimestamp().Time
+}
+
 // A history counts as complete if its watch began at most atOnce after the webhook's start.
 const atOnce = time.Minute
 
 // cover sets the coverage and its limits. It returns an error if no note can be read or if none of
 // the places is watched, because an empty result would then prove nothing.
-func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
+func (q Query) cover(ctx context.Context, reader Reader, out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {
 		out.Coverage.Unknown = n.err.Error()
@@ -145,7 +159,11 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 			places = append(places, Place{schema.ParseGroupKind(kind), q.Namespace})
 		}
 	}
-	out.Coverage = noted.coverage.For(q.From)
+	var kinds []schema.GroupKind
+	for _, p := range places {
+		kinds = append(kinds, p.Kind)
+	}
+	out.Coverage = noted.covering("", kinds...).For(latest(q.From, q.created(ctx, reader)))
 	out.Coverage.Stale = !out.Coverage.Until.IsZero() && now.Sub(out.Coverage.Until) > stale
 	omitted, later := map[ownership.Omission][]string{}, map[time.Time][]string{}
 	var first time.Time

@@ -129,6 +129,21 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A gap that ended before a namespace existed does not concern its history.
+func TestGapsBeforeNamespace(t *testing.T) {
+	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0} {
+		namespace := "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod, creationTimestamp: '" + created + "'}"
+		reader := fakeReader{objects: []string{strings.Replace(record, "name: web,", "name: web, namespace: prod,", 1), tracker, namespace}}
+		got, err := owners.Query{Namespace: "prod"}.Changes(t.Context(), reader, noted())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(got.Coverage.Gaps); n != want {
+			t.Errorf("namespace created at %s: %d gaps, want %d", created, n, want)
+		}
+	}
+}
+
 func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 
 // Transitions for which a record had no room are mentioned if they may be in the period.

@@ -396,6 +396,25 @@ func TestGapsBeforeCreationAreOmitted(t *testing.T) {
 	}
 }
 
+// A gap concerns the history of an object only if it names the object or its kind. Older webhooks name
+// neither.
+func TestGapsOfOtherObjectsAreOmitted(t *testing.T) {
+	for of, want := range map[string]int{
+		``: 1, `,"of":{"ConfigMap":[]}`: 1, `,"of":{"ConfigMap":["0","u-1"],"Pod":["9"]}`: 1,
+		`,"of":{"ConfigMap":["u-2"]}`: 0, `,"of":{"Pod":[]}`: 0, `,"of":{}`: 0,
+	} {
+		limited := strings.Replace(tracker, `"to":"2026-01-02T01:00:00Z"`, `"to":"2026-01-02T01:00:00Z"`+of, 1)
+		e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, limited}}, History: true, Now: noted}
+		got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(got[0].History.Coverage.Gaps); n != want {
+			t.Errorf("%s: %d gaps, want %d", of, n, want)
+		}
+	}
+}
+
 // Edge case 35: an object that cannot be shown does not hide the others.
 func TestMissingObjectDoesNotHideOthers(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}

@@ -51,7 +51,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 		read := readNotes(ctx, p.reader)
 		p.notes = &read
 	}
-	coverage, unknown := p.notes.of(u.GroupVersionKind().GroupKind(), u.GetNamespace(), p.now())
+	coverage, unknown := p.notes.of(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetUID(), p.now())
 	if unknown != nil {
 		coverage.Unknown = unknown.Error()
 	}
@@ -158,7 +158,38 @@ const stale = 3 * time.Minute
 type note struct {
 	namespace string
 	scope     ownership.Scope
-	coverage  event.Coverage
+	// coverage has no gaps, because which of them count depends on the object.
+	coverage event.Coverage
+	gaps     []gap
+}
+
+type gap struct {
+	event.Gap
+	Of ownership.Affected `json:"of"`
+}
+
+// covering returns the coverage with the gaps that concern an object of one of the kinds; with an
+// empty UID, any object.
+func (n note) covering(uid types.UID, kinds ...schema.GroupKind) event.Coverage {
+	c := n.coverage
+	for _, g := range n.gaps {
+		concerns := func(kind schema.GroupKind) bool { return g.Of.Concerns(kind, uid) }
+		switch last := len(c.Gaps) - 1; {
+		case !slices.ContainsFunc(kinds, concerns):
+		case last >= 0 && !g.From.After(c.Gaps[last].To):
+			c.Gaps[last].To = latest(c.Gaps[last].To, g.To)
+		default:
+			c.Gaps = append(c.Gaps, g.Gap)
+		}
+	}
+	return c
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 type notes struct {
@@ -208,9 +239,9 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns the coverage of a kind in a namespace, including the time when its watch began. If
+// of returns the coverage of an object, including the time when its watch began. If
 // this is unknown, the error gives the reason.
-func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
+func (n notes) of(kind schema.GroupKind, namespace string, uid types.UID, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
 	}
@@ -222,7 +253,7 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 			omitted = cmp.Or(omitted, newOmission(why, kind, namespace, noted.namespace))
 			continue
 		}
-		c := noted.coverage.From(since.UTC())
+		c := noted.covering(uid, kind).From(since.UTC())
 		if best.Since.IsZero() || c.Since.Before(best.Since) {
 			best = c
 		}
@@ -242,7 +273,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, nil
 	}
 	n.namespace = cmp.Or(data[namespaceKey], u.GetNamespace())
-	if n.coverage, err = parseCoverage(data[coverageKey]); err != nil {
+	if n.coverage, n.gaps, err = parseCoverage(data[coverageKey]); err != nil {
 		return n, false, err
 	}
 	var checkpoint struct {
@@ -272,10 +303,16 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	return n, true, nil
 }
 
-func parseCoverage(text string) (c event.Coverage, err error) {
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return event.Coverage{}, err
+// parseCoverage returns the coverage, and its gaps sorted by their beginning.
+func parseCoverage(text string) (c event.Coverage, gaps []gap, err error) {
+	var parsed struct {
+		event.Coverage
+		Gaps []gap `json:"gaps"`
 	}
+	if err := json.Unmarshal([]byte(text), &parsed); err != nil {
+		return event.Coverage{}, nil, err
+	}
+	c = parsed.Coverage
 	c.Since = c.Since.UTC()
 	if c.Behind != nil {
 		c.Behind.Since = c.Behind.Since.UTC()
@@ -283,8 +320,9 @@ func parseCoverage(text string) (c event.Coverage, err error) {
 			c.Behind = nil
 		}
 	}
-	for i, gap := range c.Gaps {
-		c.Gaps[i] = event.Gap{From: gap.From.UTC(), To: cmp.Or(gap.To, gap.From).UTC()}
+	for _, g := range parsed.Gaps {
+		gaps = append(gaps, gap{event.Gap{From: g.From.UTC(), To: cmp.Or(g.To, g.From).UTC()}, g.Of})
 	}
-	return c, nil
+	slices.SortStableFunc(gaps, func(a, b gap) int { return a.From.Compare(b.From) })
+	return c, gaps, nil
 }

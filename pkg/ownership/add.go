@@ -26,7 +26,7 @@ import (
 // the record dropped entries, a transition older than all remaining entries was also recorded
 // before.
 func (r *Record) Add(t Transition, at Occasion) bool {
-	if !t.Notable() {
+	if !t.Notable() || at.Excess {
 		return false
 	}
 	e := entryOf(t, at)
@@ -49,6 +49,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 		i--
 	}
 	r.Entries = slices.Insert(r.Entries, i, e)
+	r.Dropped += at.Omitted
 	if excess := r.surplus(); excess > 0 {
 		r.Entries = slices.Delete(r.Entries, 0, excess)
 		r.Dropped += excess

@@ -62,6 +62,29 @@ type Occurrence struct {
 	Occasion
 }
 
+// Fit marks the transitions of one write that a record has no place for, because it keeps only the
+// newest entries. The first of the others counts them, so that every replica counts them once.
+func Fit(write []Occurrence) {
+	more := -maxEntries
+	for _, o := range write {
+		if o.Notable() {
+			more++
+		}
+	}
+	omitted := max(0, more)
+	for i := range write {
+		switch o := &write[i]; {
+		case !o.Notable():
+		case more > 0:
+			o.Excess = true
+			more--
+		default:
+			o.Omitted = omitted
+			return
+		}
+	}
+}
+
 // Verdicts are the classifications of the transitions of one write. Each takes one byte, because
 // many are held until it is known whether their writes were committed.
 type Verdicts struct{ codes string }

@@ -116,6 +116,10 @@ type Occasion struct {
 	Gap bool
 	// Noted means that another process saw the transition and may be about to record it.
 	Noted bool
+	// Omitted counts the other transitions of the same write that exceed the record's limit. Excess
+	// means that this transition is one of those; it is not recorded.
+	Omitted int
+	Excess  bool
 }
 
 // maxBytes limits the JSON size of a record's entries, to limit the load on etcd. It is large

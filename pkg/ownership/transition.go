@@ -161,6 +161,8 @@ const (
 	// OutcomeLost means that the occurrence will never be recorded. The caller has to declare a gap
 	// in the history.
 	OutcomeLost
+	// OutcomeCounted means that the object's next record counts the occurrence, but does not list it.
+	OutcomeCounted
 )
 
 // Handover is a path whose owners differ between two versions of an object.

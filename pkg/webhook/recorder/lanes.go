@@ -97,12 +97,13 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	return found
 }
 
-// makeRoom drops transitions until the limits are met (edge case 81). If the replica does not lead,
+// makeRoom drops transitions until the limits are met (edge case 81). What exceeds an object's own
+// limit is only counted in its record, so that one user's writes cannot cause a gap. If the replica does not lead,
 // makeRoom first drops the transitions that the leader also writes. Then the namespace with the
 // most transitions loses some, so that changes elsewhere are preserved (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
-		q.drop(p, more)
+		q.drop(p, more, q.outcome(ownership.OutcomeCounted))
 	}
 	if !q.leads && q.theirs > 0 && (q.crowded() || q.overflows()) {
 		q.leaveToLeader(func(pendingTransition) bool { return true }, p.came())
@@ -110,7 +111,7 @@ func (q *queue) makeRoom(p *pending) {
 	for q.crowded() && q.evict(p, func(l *lane) int { return len(l.line) }) {
 	}
 	for q.overflows() && len(p.transitions) > 0 && q.fullest(p) {
-		q.drop(p, 1)
+		q.drop(p, 1, q.outcome(ownership.OutcomeLost))
 	}
 	for q.overflows() && q.evict(p, func(l *lane) int { return l.transitions }) {
 	}
@@ -132,7 +133,7 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
 	if len(came.transitions) > 0 && !came.taken && (full == nil || own != nil && size(own) >= size(full)) {
-		q.drop(came, len(came.transitions))
+		q.drop(came, len(came.transitions), q.outcome(ownership.OutcomeLost))
 		q.close(came, came.wrote)
 		return true
 	}
@@ -140,26 +141,34 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 		return false
 	}
 	victim := full.line[len(full.line)-1]
-	q.drop(victim, len(victim.transitions))
+	q.drop(victim, len(victim.transitions), q.outcome(ownership.OutcomeLost))
 	q.close(victim, victim.wrote)
 	return true
 }
 
-// drop removes the first n transitions of an object. Transitions that a leader drops are lost.
-// Transitions that another replica drops are left to the leader.
-func (q *queue) drop(p *pending, n int) {
+// drop removes the first n transitions of an object with an outcome. Those that are not left to the
+// leader are counted in the object's next record.
+func (q *queue) drop(p *pending, n int, end ownership.Outcome) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])
 	q.count(p, -1, dropped...)
-	if !q.leads {
-		q.settle(dropped, ownership.OutcomeLeft)
+	q.settle(dropped, end)
+	if end == ownership.OutcomeLeft {
 		return
 	}
-	q.settle(dropped, ownership.OutcomeLost)
 	q.lost += n
 	for _, d := range dropped {
 		p.lost = p.lost.and(loss{1, d.ResourceVersion})
 	}
+}
+
+// outcome returns the outcome of a transition that this replica drops: the leader's, or
+// [ownership.OutcomeLeft].
+func (q *queue) outcome(leaders ownership.Outcome) ownership.Outcome {
+	if q.leads {
+		return leaders
+	}
+	return ownership.OutcomeLeft
 }
 
 func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time) {

@@ -138,7 +138,7 @@ func newMetrics(behind func() float64) metrics {
 		writeErrors: prometheus.NewCounterVec(counter("records_write_errors_total",
 			"Writes of ownership records that were refused, by the API server's reason. They are retried."), []string{"reason"}),
 		lost: prometheus.NewCounter(counter("records_lost_total",
-			"Takeovers and releases that are not in a record, because they were dropped before they could be written. The time in which they happened is declared a gap.")),
+			"Takeovers and releases that are not in a record, because they were dropped before they could be written. They are counted in the object's record, or the time in which they happened is declared a gap.")),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "k8sconnect", Name: "records_pending", Help: "Takeovers and releases that are not written yet.",
 		}),

@@ -38,8 +38,9 @@ type Events interface {
 }
 
 // Limits bounds a queue (edge case 81). If the leader has no room for a transition, the outcome is
-// [ownership.OutcomeLost]; the loss is counted and mentioned in the object's next record. Other
-// replicas leave such a transition to the leader ([ownership.OutcomeLeft]).
+// [ownership.OutcomeLost], or [ownership.OutcomeCounted] beyond the object's own limit; the loss is
+// counted in the object's next record. Other replicas leave such a transition to the leader
+// ([ownership.OutcomeLeft]).
 type Limits struct {
 	// Objects bounds the number of objects with pending transitions; 20,000 by default.
 	Objects int

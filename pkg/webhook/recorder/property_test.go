@@ -65,6 +65,10 @@ func (tr *trial) come() {
 			if !f.stored {
 				tr.Fatalf("note %d counts as recorded, but is in no record", id)
 			}
+		case ownership.OutcomeCounted:
+			if !tr.leads || !tr.full || tr.objects[o.UID].lost.count == 0 {
+				tr.Fatalf("note %d counts as counted (leading %t, full %t)", id, tr.leads, tr.full)
+			}
 		case ownership.OutcomeLeft:
 			if tr.leads || ours && !tr.full && !tr.tired {
 				tr.Fatalf("note %d is left to the leader (leading %t, ours %t, full %t)", id, tr.leads, ours, tr.full)

@@ -258,7 +258,7 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	p.transitions = slices.Concat(b.transitions, p.transitions)
 	q.count(p, 1, b.transitions...)
 	if giveUp {
-		q.drop(p, len(b.transitions))
+		q.drop(p, len(b.transitions), q.outcome(ownership.OutcomeLost))
 		p.refused = time.Time{}
 	}
 	q.makeRoom(p)

@@ -64,7 +64,7 @@ func New(store Store, opts Options) *Recorder {
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.metrics.transitions.WithLabelValues(string(o.Kind), string(o.Why)).Inc()
 	r.log(o)
-	if !o.Notable() {
+	if !o.Notable() || o.Excess {
 		if settled != nil {
 			settled(ownership.OutcomeRecorded)
 		}

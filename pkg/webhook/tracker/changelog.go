@@ -17,9 +17,11 @@ type watched struct {
 	kind
 	memory
 	changelog
-	// missed means that a list revealed a change for which there was no event.
-	missed  bool
-	refused bool
+	// missed contains the objects whose changes, as a list has shown, were not all seen. restored
+	// means that this concerns all objects, because the server's history is another one.
+	missed   map[types.UID]bool
+	restored bool
+	refused  bool
 }
 
 // changelog is the position up to which the changes to a resource have been seen, together with the
@@ -77,6 +79,9 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 type gap struct {
 	// Span is zero if there was no earlier history.
 	Span
+	// of limits the gap to some objects. missed contains the same objects, unless it is nil.
+	of     ownership.Affected
+	missed map[types.UID]bool
 	// blind means that not even the net change is known, so the sink must compare its records.
 	blind    bool
 	declared bool // in a checkpoint
@@ -142,7 +147,7 @@ func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
 		if !m.gap.declared && m.gap.Span != (Span{}) {
-			news.Add(m.gap.Span)
+			news.Add(Gap{m.gap.Span, m.gap.of})
 		}
 		m.gap.declared = true
 	}

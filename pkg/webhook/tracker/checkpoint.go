@@ -3,6 +3,8 @@ package tracker
 import (
 	"slices"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // maxGaps limits the number of declared gaps. Beyond it, the two closest gaps are merged into one,
@@ -34,8 +36,8 @@ type position struct {
 // Coverage is the period for which the history is known.
 type Coverage struct {
 	Since time.Time `json:"since"`
-	// Gaps are spans with unknown transitions, sorted and disjoint.
-	Gaps   []Span   `json:"gaps,omitempty"`
+	// Gaps are sorted by their beginning. Gaps of different objects may overlap.
+	Gaps   []Gap    `json:"gaps,omitempty"`
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
@@ -52,34 +54,55 @@ type Span struct {
 	To   time.Time `json:"to"`
 }
 
-// Add adds gaps, and merges those that overlap.
-func (c *Coverage) Add(gaps ...Span) {
+// Gap is a span with unknown transitions of the affected objects.
+type Gap struct {
+	Span
+	Of ownership.Affected `json:"of,omitempty"`
+}
+
+// Add adds gaps. It merges those of the same objects that overlap, and the closest ones if there are
+// too many. So it may declare too much, but never too little.
+func (c *Coverage) Add(gaps ...Gap) {
 	all := slices.Clone(c.Gaps)
 	for _, g := range gaps {
-		all = append(all, g.onOneClock())
+		g.Span = g.onOneClock()
+		all = append(all, g)
 	}
-	slices.SortFunc(all, func(a, b Span) int { return a.From.Compare(b.From) })
+	slices.SortStableFunc(all, func(a, b Gap) int { return a.From.Compare(b.From) })
 	c.Gaps = nil
 	for _, g := range all {
-		g = Span{g.From.UTC().Truncate(time.Second), g.To.UTC().Add(time.Second - 1).Truncate(time.Second)}
-		if last := len(c.Gaps) - 1; last >= 0 && !g.From.After(c.Gaps[last].To) {
-			if g.To.After(c.Gaps[last].To) {
-				c.Gaps[last].To = g.To
-			}
+		g.Span = Span{g.From.UTC().Truncate(time.Second), g.To.UTC().Add(time.Second - 1).Truncate(time.Second)}
+		i := slices.IndexFunc(c.Gaps, func(earlier Gap) bool { return earlier.Of.Equal(g.Of) && !g.From.After(earlier.To) })
+		if i < 0 {
+			c.Gaps = append(c.Gaps, g)
 			continue
 		}
-		c.Gaps = append(c.Gaps, g)
+		c.Gaps[i].To = latest(c.Gaps[i].To, g.To)
 	}
-	for len(c.Gaps) > maxGaps {
+	for len(c.Gaps) > maxGaps || c.affected() > maxAffected {
 		closest := 1
 		for i := 2; i < len(c.Gaps); i++ {
-			if c.between(i) < c.between(closest) {
+			if c.apart(i) < c.apart(closest) {
 				closest = i
 			}
 		}
-		c.Gaps[closest-1].To = c.Gaps[closest].To
+		if len(c.Gaps) == 1 {
+			break
+		}
+		into, from := &c.Gaps[closest-1], c.Gaps[closest]
+		into.To, into.Of = latest(into.To, from.To), into.Of.And(from.Of)
 		c.Gaps = slices.Delete(c.Gaps, closest, closest+1)
 	}
+}
+
+// maxAffected limits the number of UIDs in all gaps, because a ConfigMap holds at most a megabyte.
+const maxAffected = 4096
+
+func (c *Coverage) affected() (n int) {
+	for _, g := range c.Gaps {
+		n += g.Of.Len()
+	}
+	return n
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
@@ -101,7 +124,15 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
+// apart returns the time between a gap and the one before it. A gap of a few objects is merged with
+// one of all objects only if nothing else is left to merge.
+func (c *Coverage) apart(i int) time.Duration {
+	apart := c.Gaps[i].From.Sub(c.Gaps[i-1].To)
+	if (c.Gaps[i].Of == nil) != (c.Gaps[i-1].Of == nil) {
+		apart += 365 * 24 * time.Hour
+	}
+	return apart
+}
 
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {

@@ -18,7 +18,7 @@ func TestDeclaredGapsStayDeclared(t *testing.T) {
 			from := noon.Add(time.Duration(random.IntN(1e6)) * time.Millisecond * 100)
 			s := Span{from, from.Add(time.Duration(random.ExpFloat64() * float64(time.Minute)))}
 			all = append(all, s)
-			c.Add(s)
+			c.Add(Gap{Span: s})
 		}
 		if len(c.Gaps) > maxGaps {
 			t.Fatalf("%d gaps", len(c.Gaps))
@@ -62,9 +62,9 @@ func TestGapsWithClockSetBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c Coverage
-			c.Add(Span{at(-1000), at(-990)})
-			c.Add(tt.gap)
-			c.Add(Span{at(1000), at(1010)})
+			c.Add(Gap{Span: Span{at(-1000), at(-990)}})
+			c.Add(Gap{Span: tt.gap})
+			c.Add(Gap{Span: Span{at(1000), at(1010)}})
 			if len(c.Gaps) != 3 {
 				t.Fatalf("declared: %v", c.Gaps)
 			}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
@@ -87,7 +89,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 		return nil
 	}
 	if blind {
-		if err := t.opts.Sink.Gap(ctx, t.Live); err != nil {
+		if err := t.opts.Sink.Gap(ctx, t.liveIn(gaps)); err != nil {
 			t.opts.Log.Error(err, "cannot compare the records with the live owners")
 			return err
 		}
@@ -100,6 +102,23 @@ func (t *Tracker) gaps(ctx context.Context) error {
 			"resource", g.resource, "from", g.from, "to", g.to, "changes", g.changes, "why", g.why)
 	}
 	return nil
+}
+
+// liveIn returns Live, limited to the objects of the gaps. The records of other objects are complete.
+func (t *Tracker) liveIn(gaps []*pendingChange) func(types.UID) (ownership.Owners, string, bool) {
+	missed := map[types.UID]bool{}
+	for _, m := range gaps {
+		if m.gap.blind && m.gap.missed == nil {
+			return t.Live
+		}
+		maps.Copy(missed, m.gap.missed)
+	}
+	return func(uid types.UID) (owners ownership.Owners, version string, ok bool) {
+		if !missed[uid] {
+			return owners, "", false
+		}
+		return t.Live(uid)
+	}
 }
 
 func (t *Tracker) dirty() bool {

@@ -82,7 +82,7 @@ func TestPublish(t *testing.T) {
 		{func() {}, 1},
 		{func() { c.Behind = &Backlog{Changes: 1} }, 2},
 		{func() { c.Behind = &Backlog{Changes: 9} }, 2},
-		{func() { c.Add(Span{noon, noon.Add(time.Minute)}) }, 3},
+		{func() { c.Add(Gap{Span: Span{noon, noon.Add(time.Minute)}}) }, 3},
 		{func() { stored[ScopeKey] = "two" }, 4},
 		{func() { tracker.published.at = time.Now().Add(-publishEvery) }, 5},
 	} {

@@ -80,6 +80,9 @@ func (f *follower) pass(ctx context.Context) error {
 	f.worked = time.Since(began) > steady
 	if tooOld(err) {
 		f.lose("watch", f.position().Version, err)
+		if errors.Is(err, errUndone) {
+			f.setRestored()
+		}
 		f.lost = true
 		return errTooOld
 	}
@@ -150,6 +153,8 @@ type follower struct {
 	// does not support field selectors for namespaces.
 	unstreamed, unselected bool
 	worked                 bool // a watch has lasted for some time
+	// toRetrace is not nil while the current state is listed.
+	toRetrace *retraced
 }
 
 func (f *follower) position() position {
@@ -209,6 +214,9 @@ func (f *follower) selector() string {
 
 func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
+		return
+	}
+	if list && f.collect(o) {
 		return
 	}
 	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })

@@ -98,16 +98,20 @@ func TestCoverage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c Coverage
 			for _, gap := range tt.gaps {
-				c.Add(gap)
+				c.Add(Gap{Span: gap})
 			}
-			if diff := cmp.Diff(tt.want, c.Gaps); diff != "" {
+			var got []Span
+			for _, gap := range c.Gaps {
+				got = append(got, gap.Span)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}
 		})
 	}
 	var c Coverage
 	for i := range 1000 {
-		c.Add(Span{at(2 * i), at(2*i + 1)})
+		c.Add(Gap{Span: Span{at(2 * i), at(2*i + 1)}})
 	}
 	if len(c.Gaps) != maxGaps || !c.Gaps[maxGaps-1].To.Equal(at(1999)) {
 		t.Errorf("%d gaps, the last %v", len(c.Gaps), c.Gaps[len(c.Gaps)-1])

@@ -29,6 +29,8 @@ type forgetful struct {
 	// exact is the answer to a request for a former state, and watched the answer to a watch of the
 	// changes since then.
 	exact, watched *apierrors.StatusError
+	// single is the answer to a request for a former state of one object.
+	single *apierrors.StatusError
 	// away is the time until which the server does not answer.
 	away time.Time
 }
@@ -56,6 +58,14 @@ func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.Pa
 		list.ResourceVersion = opts.ResourceVersion
 		if s.exact != nil {
 			return nil, s.exact
+		}
+		switch opts.FieldSelector {
+		case "metadata.name=b":
+			if list.Items = nil; s.single != nil {
+				return nil, s.single
+			}
+		case "metadata.name=a":
+			return nil, errors.New("nothing of this object is missing")
 		}
 		return list, nil
 	}
@@ -99,8 +109,12 @@ func TestGapIsExplainedInLog(t *testing.T) {
 			want:   []string{`"resource"="configmaps" "at"="list" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
 		},
 		"the history since the checkpoint is compacted": {
-			server: &forgetful{version: "9", watched: expired},
+			server: &forgetful{version: "9", watched: expired, single: expired},
 			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
+		},
+		"only single versions can be read": {
+			server: &forgetful{version: "9", watched: expired},
+			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`, "too old resource version: 7 (8)"},
 		},
 		"the history was reset": {
 			server: &forgetful{version: "6"},
@@ -144,6 +158,11 @@ func TestGapIsExplainedInLog(t *testing.T) {
 				}
 				if len(want) == 0 && text != "" {
 					t.Errorf("got a log without a gap, want none:\n%s", text)
+				}
+				for _, g := range tr.state.undeclared.Gaps {
+					if a := g.Of.Concerns(f.groupKind(), "a"); a != (tt.server.version == "6") || !g.Of.Concerns(f.groupKind(), "b") {
+						t.Errorf("the gap concerns %v", g.Of)
+					}
 				}
 				if got := len(tr.state.undeclared.Gaps); tr.state.counts.gaps != tt.gaps || got != tt.gaps {
 					t.Errorf("%d gaps are counted and %d declared, want %d", tr.state.counts.gaps, got, tt.gaps)

@@ -1,10 +1,13 @@
 package tracker
 
 import (
+	"maps"
+	"slices"
 	"time"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -13,10 +16,7 @@ import (
 
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the number of the current list. fresh counts the objects that have been listed since
-	// the last complete list, but were not remembered before.
-	round uint32
-	fresh int
+	round   uint32 // the number of the current list
 }
 
 // remembered is the state of an object in memory. It must be small, because there may be a hundred
@@ -49,9 +49,6 @@ func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, 
 	switch {
 	case !known:
 		m.objects[uid] = now
-		if list {
-			m.fresh++
-		}
 		return was, false
 	case now.version == was.version, !list && !newer(now.version, was.version):
 		was.round = m.round
@@ -60,6 +57,14 @@ func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, 
 	}
 	m.objects[uid] = now
 	return was, true
+}
+
+// keep marks a remembered object as listed, without seeing its version.
+func (m *memory) keep(uid types.UID) {
+	if was, known := m.objects[uid]; known {
+		was.round = m.round
+		m.objects[uid] = was
+	}
 }
 
 func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
@@ -88,7 +93,7 @@ func (s *state) resume(w *watched) {
 
 func (s *state) resumed(w *watched) {
 	w.forgetUnlisted()
-	w.seen, w.fresh = w.promised, 0
+	w.seen, w.missed = w.promised, nil
 }
 
 func (s *state) afresh(w *watched, now time.Time) {
@@ -96,21 +101,50 @@ func (s *state) afresh(w *watched, now time.Time) {
 	w.began = now
 }
 
-// listed ends a list of the current state, and adds a gap if changes may be missing. A new object
-// also causes a gap, because its history is unknown. A first list that is empty causes no gap.
-// After a start from a checkpoint there is always a gap, because the records may be newer than the
-// memory.
+// listed ends a list of the current state, and adds a gap of the objects whose changes may be
+// missing. Without an earlier position, the gap has no span. A first list that is empty causes no
+// gap.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()
-	before := from.Version != ""
-	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
-		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}}
-		if before {
-			m.gap.Span = Span{from.Time, now}
-		}
-		s.gaps = append(s.gaps, m)
+	switch before := from.Version != ""; {
+	case !before && len(w.objects) > 0:
+		s.gaps = append(s.gaps, &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}})
+	case before && w.restored:
+		s.gaps = append(s.gaps, &pendingChange{watched: w, version: version, gap: &gap{
+			Span: Span{from.Time, now}, of: ownership.AffectedBy(w.groupKind()), blind: true, why: noHistory,
+		}})
+	case before && len(w.missed) > 0:
+		s.gaps = append(s.gaps, &pendingChange{watched: w, version: version, gap: &gap{
+			Span: Span{from.Time, now}, of: ownership.AffectedBy(w.groupKind(), slices.Collect(maps.Keys(w.missed))...), missed: w.missed, blind: true, why: noHistory,
+		}})
 	}
 	s.heard = now
-	w.seen, w.missed, w.fresh = position{version, w.began}, false, 0
+	w.seen, w.missed, w.restored = position{version, w.began}, nil, false
+}
+
+// unseen reports whether an object that was listed has versions that were not seen. An object at the
+// remembered version has none. Nor has one whose version is at or before the position up to which
+// everything was seen, because versions of one kind can be compared (KEP-5504).
+func (w *watched) unseen(o *metav1.PartialObjectMetadata) bool {
+	if was, known := w.objects[o.UID]; known {
+		return was.version != o.ResourceVersion
+	}
+	at := w.at().Version
+	return at != "" && at != o.ResourceVersion && !object.Newer(at, o.ResourceVersion)
+}
+
+func (w *watched) miss(uid types.UID) {
+	if w.missed == nil {
+		w.missed = map[types.UID]bool{}
+	}
+	w.missed[uid] = true
+}
+
+func (k kind) groupKind() schema.GroupKind {
+	return schema.GroupKind{Group: k.resource.Group, Kind: k.name}
+}
+
+func affectedBy(o ownership.Object) ownership.Affected {
+	return ownership.AffectedBy(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), o.UID)
 }

@@ -281,7 +281,10 @@ func (m *model) check(t *testing.T, seed uint64) {
 			continue
 		}
 		known[w.line] = true
-		declared := slices.ContainsFunc(m.declared.Gaps, func(s Span) bool { return !w.at.Before(s.From) && !w.at.After(s.To) })
+		declared := slices.ContainsFunc(m.declared.Gaps, func(g Gap) bool {
+			of, limited := g.Of["ConfigMap"]
+			return !w.at.Before(g.From) && !w.at.After(g.To) && (g.Of == nil || limited && (len(of) == 0 || slices.Contains(of, w.uid)))
+		})
 		if !m.recorded[w.line] && !declared && !m.vanished[w.line] && w.version > m.since {
 			t.Fatalf("seed %d: %s, of %s, is neither recorded nor declared: %v", seed, w.line, w.at, m.declared.Gaps)
 		}

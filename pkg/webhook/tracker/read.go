@@ -47,7 +47,10 @@ func (f *follower) begin(ctx context.Context) error {
 	}
 	f.lost = true
 	version, err := f.afresh(ctx)
-	if err != nil {
+	if err == nil {
+		err = f.retrace(ctx)
+	}
+	if f.toRetrace = nil; err != nil {
 		return err
 	}
 	f.do(func(s *state) []*pendingChange { s.listed(f.watched, version, time.Now()); return nil })
@@ -62,6 +65,7 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 		return false, err
 	case undone:
 		f.lose("list", version, errUndone)
+		f.setRestored()
 		return false, nil
 	}
 	begin := func() { f.do(func(s *state) []*pendingChange { s.resume(f.watched); return nil }) }
@@ -78,14 +82,17 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 }
 
 func (f *follower) lose(what, version string, err error) {
-	f.opts.Log.Info("history cannot be resumed; comparing objects instead",
+	f.opts.Log.Info("history cannot be resumed by a watch; listing instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
 // afresh lists the current state as a stream (KEP-3157). If the server does not support streaming
 // lists, it reads pages instead, so that it never holds all objects.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
-	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
+	begin := func() {
+		f.toRetrace = &retraced{objects: map[string]*metav1.PartialObjectMetadata{}}
+		f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil })
+	}
 	if !f.unstreamed {
 		begin()
 		version, err = f.stream(ctx)
@@ -175,11 +182,18 @@ func (f *follower) streamed(e watch.Event) (version string, err error) {
 		return o.ResourceVersion, versioned(o.ResourceVersion)
 	case e.Type == watch.Bookmark:
 	case e.Type == watch.Deleted:
+		delete(f.toRetrace.objects, string(o.UID))
 		f.do(func(*state) []*pendingChange { f.forget(o.UID); return nil })
 	default:
 		f.present(o, true)
 	}
 	return "", nil
+}
+
+func (f *follower) setRestored() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.restored = true
 }
 
 func misunderstood(err error) bool {

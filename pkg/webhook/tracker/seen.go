@@ -51,6 +51,7 @@ type noted struct {
 	ResourceVersion string             `json:"version"`
 	Time            time.Time          `json:"time"`
 	Since           time.Time          `json:"since"`
+	Omitted         int                `json:"omitted,omitempty"`
 }
 
 func encodeSeen(occurrences []unrecorded) ([]byte, error) {
@@ -64,7 +65,7 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 		n := noted{
 			Path: o.Path.String(), Before: ownership.HoldersOf(o.Before), After: ownership.HoldersOf(o.After), Kind: o.Kind, Why: o.Why,
 			Forced: o.Forced, Gap: o.Gap, User: o.User, ResourceVersion: o.ResourceVersion, Time: o.Time.UTC(), Since: o.since.UTC(),
-			FromValue: o.Values.From, ToValue: o.Values.To,
+			FromValue: o.Values.From, ToValue: o.Values.To, Omitted: o.Omitted,
 		}
 		list := of[o.Object.UID]
 		if list == nil {
@@ -115,7 +116,7 @@ func decodeSeen(content []byte) ([]unrecorded, error) {
 					Path: path, Before: ownership.OwnersOf(c.Before), After: ownership.OwnersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced,
 					Values: ownership.ValueChange{From: c.FromValue, To: c.ToValue},
 				},
-				Occasion: ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true},
+				Occasion: ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true, Omitted: c.Omitted},
 			}, c.Since})
 		}
 	}

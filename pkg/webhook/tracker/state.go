@@ -71,19 +71,26 @@ func (s *state) remove(w *watched) {
 
 // see handles an object that exists. gap means that intermediate versions may have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
+	if !gap && o.UID != "" {
+		defer w.advance(o.ResourceVersion, writtenAt(o, now))
+	}
+	return s.step(w, o, gap, now)
+}
+
+// step handles an object like see, but does not move the position.
+func (s *state) step(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
 	}
 	s.heard = now
+	if gap && w.unseen(o) {
+		w.miss(o.UID)
+	}
 	is := remember(o)
 	was, changed := w.see(o.UID, is, gap)
-	if !gap {
-		defer w.advance(o.ResourceVersion, writtenAt(o, now))
-	}
 	if !changed {
 		return nil
 	}
-	w.missed = w.missed || gap
 	between := ownership.Between
 	if gap {
 		between = ownership.Apart
@@ -215,7 +222,7 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 	for _, w := range s.resources {
 		if m := w.left; m != nil {
-			s.gaps = append(s.gaps, &pendingChange{watched: w, version: m.version, gap: &gap{Span: Span{m.before.Time, now}, blind: true, why: notLed}})
+			s.gaps = append(s.gaps, &pendingChange{watched: w, version: m.version, gap: &gap{Span: Span{m.before.Time, now}, of: ownership.AffectedBy(w.groupKind()), blind: true, why: notLed}})
 			w.left = nil
 		}
 	}
@@ -228,8 +235,11 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 		return nil
 	}
 	m.settled, m.open = true, make([]bool, len(m.occurrences))
+	if m.watched != nil { // Notes have been fitted before.
+		ownership.Fit(m.occurrences)
+	}
 	for i, o := range m.occurrences {
-		if m.open[i] = o.Notable(); m.open[i] {
+		if m.open[i] = o.Notable() && !o.Excess; m.open[i] {
 			m.settled = false
 		}
 	}
@@ -263,7 +273,7 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.settled = true
 	switch {
 	case m.lost:
-		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, why: noRoom}})
+		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, of: affectedBy(m.occurrences[0].Object), why: noRoom}})
 	case m.deferred && m.watched != nil: // A change without a resource was read from a note, so the leader already knows it.
 		m.leave(m)
 	}
@@ -334,7 +344,7 @@ func (s *state) store(most int, now time.Time) stored {
 		if !m.gap.declared && m.gap.Span != (Span{}) {
 			m.gap.declared = true
 			s.counts.gaps++
-			out.news.Add(m.gap.Span)
+			out.news.Add(Gap{m.gap.Span, m.gap.of})
 		}
 	}
 	out.news.Behind = s.backlog(now)

@@ -201,7 +201,7 @@ func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Unlock()
 	for _, m := range given {
 		for i, o := range m.occurrences {
-			if !o.Notable() {
+			if !o.Notable() || o.Excess {
 				t.opts.Sink.Record(o, nil)
 				continue
 			}

@@ -9,8 +9,17 @@ import (
 	"time"
 )
 
-// span is a period for which the webhook declares a gap.
-type span struct{ From, To time.Time }
+// span is a period for which the webhook declares a gap. If Of is not nil, the gap concerns only the
+// objects whose UIDs begin with one of the texts; with an empty list, all objects of the kind.
+type span struct {
+	From, To time.Time
+	Of       map[string][]string
+}
+
+func (s span) concerns(l life) bool {
+	uids, of := s.Of["ConfigMap"]
+	return s.Of == nil || of && (len(uids) == 0 || slices.ContainsFunc(uids, func(uid string) bool { return strings.HasPrefix(l.uid, uid) }))
+}
 
 func (s span) within(o span) span {
 	if s.From.Before(o.From) {
@@ -93,12 +102,12 @@ func (v *verdicts) record(l life, r record) {
 		key := parties(c.path, c.before, c.after)
 		paths[key] = c.path
 		most[key]++
-		if c.kind != moved && c.kind != own && !v.inGap(c) {
+		if c.kind != moved && c.kind != own && !v.inGap(l, c) {
 			least[key]++
 		}
 	}
 	for key, n := range counted {
-		if n > most[key] && len(v.gaps) == 0 {
+		if n > most[key] && !slices.ContainsFunc(v.gaps, func(g span) bool { return g.concerns(l) }) {
 			v.complainOf(l, paths[key], "%s: recorded %d times, happened %d times", key, n, most[key])
 		}
 	}
@@ -112,10 +121,12 @@ func (v *verdicts) record(l life, r record) {
 	}
 }
 
-// inGap reports whether a write may have been made in a declared gap.
-func (v *verdicts) inGap(c change) bool {
+// inGap reports whether a write may have been made in a declared gap of its object.
+func (v *verdicts) inGap(l life, c change) bool {
 	r, ok := v.receipts[c.stamp]
-	return slices.ContainsFunc(v.gaps, func(g span) bool { return !ok || r.began.Before(g.To) && r.ended.After(g.From) })
+	return slices.ContainsFunc(v.gaps, func(g span) bool {
+		return g.concerns(l) && (!ok || r.began.Before(g.To) && r.ended.After(g.From))
+	})
 }
 
 func (v *verdicts) entry(l life, e entry) {
