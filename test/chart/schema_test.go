@@ -60,6 +60,41 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"an invalid digest":                          {"image.digest=latest", "digest"},
 		"an issuer without a name":                   {"certificates.issuerRef.kind=ClusterIssuer", "name"},
 		"an existing service account without a name": {"serviceAccount.create=false", "name"},
+		// The API server, the kubelet or the webhook would refuse these, after Helm has reported success.
+		"a tag with a space":                     {"image.tag=1.0 beta", "tag"},
+		"a tag that is a digest":                 {"image.tag=sha256:00", "tag"},
+		"a repository with a space":              {"image.repository=ghcr.io/a b", "repository"},
+		"a repository with a tag":                {"image.repository=ghcr.io/k8sconnect/webhook:1", "repository"},
+		"a repository with a scheme":             {"image.repository=https://ghcr.io/k8sconnect/webhook", "repository"},
+		"a repository in capitals":               {"image.repository=ghcr.io/K8sconnect/webhook", "repository"},
+		"a registry with a scheme":               {"global.imageRegistry=https://mirror", "imageRegistry"},
+		"memory without a number":                {"resources.limits.memory=lots", "memory"},
+		"memory with an unknown unit":            {"resources.limits.memory=512MB", "memory"},
+		"memory with a space":                    {"resources.requests.memory=128 Mi", "memory"},
+		"a negative amount of CPU":               {"resources.requests.cpu=-1", "cpu"},
+		"an IPv4 prefix of 33 bits":              {"networkPolicy.apiServerCIDRs={192.0.2.0/33}", "apiServerCIDRs"},
+		"an IPv4 address above 255":              {"networkPolicy.apiServerCIDRs={192.0.2.256/32}", "apiServerCIDRs"},
+		"an IPv4 address of three parts":         {"networkPolicy.apiServerCIDRs={192.0.2/24}", "apiServerCIDRs"},
+		"an IPv6 prefix of 129 bits":             {"networkPolicy.apiServerCIDRs={2001:db8::/129}", "apiServerCIDRs"},
+		"an address without a prefix":            {"networkPolicy.apiServerCIDRs={192.0.2.1}", "apiServerCIDRs"},
+		"a peer with an IPv4 prefix of 33 bits":  {"networkPolicy.admissionFrom[0].ipBlock.cidr=192.0.2.0/33", "cidr"},
+		"a peer with a typo":                     {"networkPolicy.metricsFrom[0].ipblock.cidr=192.0.2.0/24", "ipblock"},
+		"a label with a space":                   {"labels.team=a b", "/labels/team"},
+		"a label of 64 characters":               {"labels.team=" + strings.Repeat("a", 64), "/labels/team"},
+		"a label key with a space":               {"labels.my team=a", "my team"},
+		"a pod label that ends in a dash":        {"podLabels.team=a-", "/podLabels/team"},
+		"a node label with a slash":              {"nodeSelector.pool=a/b", "/nodeSelector/pool"},
+		"an annotation key with a space":         {"podAnnotations.my note=a", "my note"},
+		"a monitor label with a space":           {"monitoring.serviceMonitor.labels.release=a b", "/labels/release"},
+		"an unknown taint effect":                {"tolerations[0].effect=NoRun", "effect"},
+		"an unknown operator":                    {"tolerations[0].operator=Is", "operator"},
+		"a priority class with a space":          {"priorityClassName=very high", "priorityClassName"},
+		"an issuer's kind with a space":          {"certificates.issuerRef.name=a,certificates.issuerRef.kind=Cluster Issuer", "kind"},
+		"two leaders":                            {"extraArgs={--leader-elect=false}", "extraArgs"},
+		"another port in an argument":            {"extraArgs={--port=1}", "extraArgs"},
+		"another namespace in an argument":       {"extraArgs={--namespace=a}", "extraArgs"},
+		"no suspension in an argument":           {"extraArgs={--suspend-calls=false}", "extraArgs"},
+		"records without a limit in an argument": {"extraArgs={--records-per-second=100}", "extraArgs"},
 	}
 	cases := slices.Sorted(maps.Keys(refused))
 	sets := make([]string, len(cases))
@@ -70,6 +105,20 @@ func TestValuesThatAreRefused(t *testing.T) {
 		if want := refused[cases[i]].want; !strings.Contains(complaint, want) {
 			t.Errorf("%s: --set %s is accepted, or the complaint does not name %s: %q", cases[i], sets[i], want, complaint)
 		}
+	}
+}
+
+// The schema accepts unusual values that Kubernetes accepts.
+func TestValuesThatAreAccepted(t *testing.T) {
+	h := NewHelm(t, "")
+	for _, set := range []string{
+		"image.repository=localhost:5000/a/b_c.d--e", "image.repository=webhook", "image.tag=v1.0_beta-2", "global.imageRegistry=mirror.example:5000/proxy",
+		"resources.limits.memory=1e9", "resources.limits.memory=1.5Gi", "resources.requests.cpu=2", `resources.limits.example\.com/gpu=1`,
+		"networkPolicy.apiServerCIDRs={0.0.0.0/0,2001:db8::/32,::ffff:192.0.2.1/128}", "networkPolicy.admissionFrom[0].namespaceSelector.matchLabels.a=b",
+		"labels.team=", `labels.example\.com/team=A.b_c`, "nodeSelector.pool=", `podAnnotations.a\.b/c=any text`,
+		"tolerations[0].operator=Exists", "extraArgs={--log-level=error}",
+	} {
+		h.Run(t, "template", "release", Dir(t), "--kube-version", "1.37", "--set", set)
 	}
 }
 
