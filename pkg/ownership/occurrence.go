@@ -1,6 +1,9 @@
 package ownership
 
 import (
+	"fmt"
+	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +20,8 @@ type Hint struct {
 	ResourceVersion string
 	// Owners are the owners after the write, provided that it is committed as admitted.
 	Owners Owners
+	// Metadata is that after the write; the zero value if it is unknown.
+	Metadata Metadata
 	// Scaled means that the write went through the scale subresource, whose review does not contain
 	// owners. The write makes Manager, if known, an owner of the number of replicas.
 	Scaled   bool
@@ -48,6 +53,30 @@ func (h Hint) Fits(to Owners, transitions []Transition) bool {
 	return len(transitions) == 1 && slices.ContainsFunc(transitions[0].Gained(), func(o managedfields.Owner) bool {
 		return o.Subresource == Scale && (h.Manager == "" || o.Manager == h.Manager)
 	})
+}
+
+// Metadata identifies the labels and annotations of a version of an object.
+type Metadata struct {
+	apiVersion string
+	digest     uint64
+}
+
+// MetadataOf returns the metadata of an object as it is at an API version.
+func MetadataOf(apiVersion string, labels, annotations map[string]string) Metadata {
+	h := fnv.New64a()
+	for _, all := range []map[string]string{labels, annotations} {
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			_, _ = fmt.Fprintf(h, "%q%q", key, all[key])
+		}
+		_, _ = h.Write([]byte{0})
+	}
+	return Metadata{apiVersion, h.Sum64()}
+}
+
+// Contradicts reports whether both cannot be of the same version of an object. It returns false if
+// they are at different API versions, because a conversion may change annotations.
+func (m Metadata) Contradicts(other Metadata) bool {
+	return m.apiVersion == other.apiVersion && m.digest != other.digest
 }
 
 // Scale is the subresource that sets the number of replicas.

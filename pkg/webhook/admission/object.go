@@ -30,6 +30,8 @@ type metadata struct {
 	UID             types.UID                   `json:"uid"`
 	ResourceVersion string                      `json:"resourceVersion"`
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
+	Labels          map[string]string           `json:"labels"`
+	Annotations     map[string]string           `json:"annotations"`
 }
 
 // UnmarshalJSON decodes the metadata. It returns no error, so that the rest of the review is always

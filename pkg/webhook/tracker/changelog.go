@@ -50,6 +50,7 @@ type pendingChange struct {
 	uid         types.UID
 	from        string // previous version of the object
 	to          ownership.Owners
+	metadata    ownership.Metadata
 	occurrences []ownership.Occurrence
 	contested   bool // an owner lost a path that others own
 	apart       bool // versions in between may have been missed

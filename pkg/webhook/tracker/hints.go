@@ -25,7 +25,9 @@ const (
 //
 // A hint matches a change from exactly the version that admission saw to exactly the owners that it
 // expected. A hint about a write through /scale has no owners, and matches a change by that
-// subresource. There is no weaker rule, because a wrong user is worse than none. If a write was
+// subresource. The labels and annotations have to be the expected ones, too. The API server first
+// tries a write on a cached version. If that is older than the last change, and both writes lead to
+// the same owners, the hint would match that change, which another write made. There is no weaker rule, because a wrong user is worse than none. If a write was
 // refused after admission, or retried, its hint expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
@@ -59,9 +61,9 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 // match returns the hint for a change. If two users sent the same change at the same time, we
 // cannot know which write succeeded. match then returns a hint without a user, and with only those
 // verdicts and values on which both hints agree.
-func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
+func (h *hints) match(uid types.UID, from string, to ownership.Owners, metadata ownership.Metadata, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
-		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
+		if hint.ResourceVersion != from || !hint.Fits(to, transitions) || hint.Metadata.Contradicts(metadata) {
 			continue
 		}
 		if !ok {

@@ -76,7 +76,7 @@ func TestScaledHint(t *testing.T) {
 	} {
 		var h hints
 		h.add(ownership.Hint{UID: "1", ResourceVersion: "7", User: "alice", Scaled: true, Manager: tt.manager}, noon)
-		if found, ok := h.match("1", tt.from, ownership.Owners{}, tt.transitions); ok != tt.want || ok && found.User != "alice" {
+		if found, ok := h.match("1", tt.from, ownership.Owners{}, ownership.Metadata{}, tt.transitions); ok != tt.want || ok && found.User != "alice" {
 			t.Errorf("%s: %t", name, ok)
 		}
 	}
@@ -98,6 +98,35 @@ func TestValuesOfTwoHints(t *testing.T) {
 		s.change("a", 10, "flux")
 		if got := s.given[0].occurrences[0]; got.Values.To != want || got.User != "alice" {
 			t.Errorf("hints of 5 and %s: %+v", second, got)
+		}
+	}
+}
+
+// The API server first tries a write on a cached version. If another write of the same manager has
+// meanwhile led to the same owners, the hint of the first try is not one of that other write, from
+// which it would get a wrong user and wrong verdicts (edge case 72).
+func TestHintOfFirstTry(t *testing.T) {
+	for name, tt := range map[string]struct {
+		apiVersion, revision string
+		user                 string
+	}{
+		"the same write":               {"v1", "2", "alice"},
+		"a write of other annotations": {"v1", "1", ""},
+		"annotations of a conversion":  {"v1beta1", "1", "alice"},
+	} {
+		s := begin(position{})
+		s.list(9, fields("a", 5, "argo"))
+		s.hint(ownership.Hint{
+			UID: "a", ResourceVersion: "5", User: "alice", Request: "1", Owners: ownership.Tracked(fields("a", 10, "flux").ManagedFields),
+			Metadata: ownership.MetadataOf(tt.apiVersion, nil, map[string]string{"revision": tt.revision}),
+			Verdicts: ownership.VerdictsOn([]ownership.Transition{{Kind: ownership.Taken}}),
+		}, noon)
+		o := fields("a", 10, "flux")
+		o.Annotations = map[string]string{"revision": "2"}
+		s.take(s.see(s.w, o, false, s.now))
+		s.wait(grace)
+		if got := s.given[0].occurrences[0]; got.User != tt.user {
+			t.Errorf("%s: got the user %q, want %q", name, got.User, tt.user)
 		}
 	}
 }

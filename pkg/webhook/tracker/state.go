@@ -103,7 +103,7 @@ func (s *state) step(w *watched, o *metav1.PartialObjectMetadata, gap bool, now 
 	if len(transitions) == 0 {
 		return nil
 	}
-	m := &pendingChange{watched: w, before: w.at(), version: is.version, uid: o.UID, from: was.version, to: is.owners, apart: gap, span: Span{now, now}}
+	m := &pendingChange{watched: w, before: w.at(), version: is.version, uid: o.UID, from: was.version, to: is.owners, metadata: ownership.MetadataOf(w.resource.GroupVersion().String(), o.Labels, o.Annotations), apart: gap, span: Span{now, now}}
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
@@ -146,7 +146,7 @@ func (s *state) join(m *pendingChange) bool {
 	for i, o := range m.occurrences {
 		transitions[i] = o.Transition
 	}
-	hint, ok := s.hints.match(m.uid, m.from, m.to, transitions)
+	hint, ok := s.hints.match(m.uid, m.from, m.to, m.metadata, transitions)
 	if !ok {
 		return false
 	}
