@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/warningtext"
 )
 
 // Warnings reports each warning with the object that the request concerns, taken from the request's
@@ -87,8 +87,8 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		if attempt.deleting && (w.ofVersion[ofVersion{attempt.kind, text}] || deprecatedIn(ref, text) == "version") {
 			continue
 		}
-		named := len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ") // This warning repeats the API server's, to add the object's name.
-		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || named) || w.known(ref, text, ours) {
+		repeated := len(w.told[ref]) > 0 && warningtext.IsRepeated(text)
+		if slices.Contains(w.told[ref], text) || ours && (warningtext.IsTakeover(text) || repeated) || w.known(ref, text, ours) {
 			continue
 		}
 		w.told[ref] = append(w.told[ref], text)
@@ -136,12 +136,7 @@ var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 // withoutName removes the object's name, which our webhook adds for clients that do not show the
 // name. ours is set if the name was there.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
-	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
-	return strings.CutPrefix(text, name+": ")
-}
-
-func isTakeover(text string) bool {
-	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
+	return warningtext.Cut(warningtext.Name(ref.GVK.Kind, ref.Namespace, ref.Name), text)
 }
 
 // Catalogue checks the response to a discovery request below base. It ignores other responses.

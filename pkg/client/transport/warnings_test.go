@@ -1,18 +1,20 @@
 package transport
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/warningtext"
 )
 
 // The webhook adds a line that names the object of the API server's warnings. That line is dropped,
 // unless the API server sent no warning.
 func TestWebhookRepeatsServerWarning(t *testing.T) {
-	const ours = "Service/shop/web: deprecated, as the API server warns: .spec.externalIPs"
+	ours := warningtext.About(warningtext.Name("Service", "shop", "web"), warningtext.Repeated()+".spec.externalIPs")
 	for name, texts := range map[string][]string{
 		"server warning first": {`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`, ours},
 		"webhook warning only": {ours},
@@ -31,9 +33,23 @@ func TestWebhookRepeatsServerWarning(t *testing.T) {
 	}
 }
 
-func TestWebhookWarningOfClusterScopedObject(t *testing.T) {
-	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "prod"}
-	if rest, ours := withoutName(ref, "Namespace/-/prod: .metadata.labels.a taken from x by m"); !ours || !isTakeover(rest) {
-		t.Errorf("%q, %t", rest, ours)
+// The plugin recognizes each warning that the webhook writes about takeovers, however long the names
+// are and whether or not there is a namespace, and no other warning.
+func TestWebhookWarningsAreRecognized(t *testing.T) {
+	long := strings.Repeat("x", 250)
+	for _, ref := range []object.Ref{
+		{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "prod"},
+		{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, Namespace: "shop", Name: "web"},
+		{GVK: schema.GroupVersionKind{Version: "v1", Kind: "K" + long}, Namespace: long, Name: long},
+	} {
+		name := warningtext.Name(ref.GVK.Kind, ref.Namespace, ref.Name)
+		for what, want := range map[string]bool{
+			".spec.a" + warningtext.Taken("flux", "you"): true, warningtext.MoreTaken(7): true,
+			warningtext.Repeated() + ".spec.a": false, "+7 more deprecated fields": false,
+		} {
+			if rest, ours := withoutName(ref, warningtext.About(name, what)); !ours || warningtext.IsTakeover(rest) != want {
+				t.Errorf("%s: %q, %t", name, rest, ours)
+			}
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/warningtext"
 )
 
 // Deprecations finds deprecated versions and fields.
@@ -50,7 +51,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	name := nameOf(kind.Kind, r.Object.metadata)
 	var out []warning
 	if text, ok := j.deprecations.Notice(kind); ok {
-		out = append(out, warning{aboutVersion, name + ": " + text})
+		out = append(out, warning{aboutVersion, warningtext.About(name, text)})
 	}
 	if !create {
 		return out, nil
@@ -76,14 +77,14 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 		case len(out) == maxLines:
 			more++
 		default:
-			out = append(out, warning{aboutField, name + ": " + n.String()})
+			out = append(out, warning{aboutField, warningtext.About(name, n.String())})
 		}
 	}
 	if more > 0 {
-		out = append(out, warning{aboutField, fmt.Sprintf("%s: +%d more deprecated fields", name, more)})
+		out = append(out, warning{aboutField, warningtext.About(name, fmt.Sprintf("+%d more deprecated fields", more))})
 	}
 	if len(repeated) > 0 {
-		head := name + ": deprecated, as the API server warns: " // The plugin's client parses these words.
+		head := warningtext.About(name, warningtext.Repeated())
 		out = append(out, warning{aboutField, head + pathList(repeated, max(lineLength-length(head), pathLength))})
 	}
 	return out

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/json"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/warningtext"
 )
 
 // subject is an object in a request. Its metadata is always decoded; the rest is decoded only if
@@ -80,6 +79,5 @@ func nameOf(kind string, m metadata) string {
 	if name == "" && m.GenerateName != "" {
 		name = m.GenerateName + "*"
 	}
-	part := func(s string, most int) string { return cmp.Or(text.TruncateMiddle(text.Printable(s), most), "-") }
-	return part(kind, nameLength) + "/" + part(m.Namespace, nameLength+nameLength/2) + "/" + part(name, 2*nameLength)
+	return warningtext.Name(kind, m.Namespace, name)
 }

@@ -67,7 +67,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 		j.hint(ownership.Hint{
 			UID: is.UID, ResourceVersion: was.ResourceVersion, Owners: after, Verdicts: ownership.VerdictsOn(transitions),
 			Metadata: ownership.MetadataOf(schema.GroupVersion{Group: r.Kind.Group, Version: r.Kind.Version}.String(), is.Labels, is.Annotations),
-			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(), Values: j.valuesOf(r, transitions, old, now),
+			User:     ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(), Values: j.valuesOf(r, transitions, old, now),
 		})
 	}
 	name := nameOf(r.Kind.Kind, is)

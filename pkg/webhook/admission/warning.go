@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/warningtext"
 )
 
 // The API server passes on only single lines without control characters. If a request's warnings
@@ -22,7 +23,6 @@ const (
 	lineLength = 120
 	// pathLength is the minimum room for paths in a line, however long the names are.
 	pathLength = 24
-	nameLength = 48
 	// maxLine and maxTotal are hard limits in bytes.
 	maxLine  = 380
 	maxTotal = 2000
@@ -83,12 +83,12 @@ func ownersWarnings(object string, all []takeover) []warning {
 			more += len(t.paths)
 			continue
 		}
-		tail := " taken from " + t.from + " by " + t.by
+		tail := warningtext.Taken(t.from, t.by)
 		room := max(lineLength-length(object)-length(": ")-length(tail), pathLength)
-		out = append(out, warning{aboutTakeover, object + ": " + pathList(t.paths, room) + tail})
+		out = append(out, warning{aboutTakeover, warningtext.About(object, pathList(t.paths, room)+tail)})
 	}
 	if more > 0 {
-		out = append(out, warning{aboutTakeover, fmt.Sprintf("%s: +%d more taken", object, more)})
+		out = append(out, warning{aboutTakeover, warningtext.About(object, warningtext.MoreTaken(more))})
 	}
 	return out
 }
@@ -107,9 +107,9 @@ func bounded(lines []warning) []warning {
 func owners(list []managedfields.Owner) string {
 	var names []string
 	for _, o := range list {
-		name := text.TruncateMiddle(text.Printable(o.Manager), nameLength)
+		name := text.TruncateMiddle(text.Printable(o.Manager), warningtext.NameLength)
 		if o.Subresource != "" {
-			name += " (" + text.TruncateMiddle(text.Printable(o.Subresource), nameLength) + ")"
+			name += " (" + text.TruncateMiddle(text.Printable(o.Subresource), warningtext.NameLength) + ")"
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
