@@ -154,7 +154,7 @@ type follower struct {
 	unstreamed, unselected bool
 	worked                 bool // a watch has lasted for some time
 	// toRetrace is not nil while the current state is listed.
-	toRetrace *retraced
+	toRetrace retraced
 }
 
 func (f *follower) position() position {

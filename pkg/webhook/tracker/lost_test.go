@@ -61,7 +61,9 @@ func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.Pa
 		}
 		switch opts.FieldSelector {
 		case "metadata.name=b":
-			if list.Items = nil; s.single != nil {
+			if list.Items = nil; opts.ResourceVersion == "8" {
+				list.Items = append(list.Items, *fields("b", 8, "argo"))
+			} else if s.single != nil {
 				return nil, s.single
 			}
 		case "metadata.name=a":

@@ -89,8 +89,14 @@ func (f *follower) lose(what, version string, err error) {
 // afresh lists the current state as a stream (KEP-3157). If the server does not support streaming
 // lists, it reads pages instead, so that it never holds all objects.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
+	canRetrace, err := f.canRetrace(ctx)
+	if err != nil {
+		return "", err
+	}
 	begin := func() {
-		f.toRetrace = &retraced{objects: map[string]*metav1.PartialObjectMetadata{}}
+		if f.toRetrace = nil; canRetrace {
+			f.toRetrace = retraced{}
+		}
 		f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil })
 	}
 	if !f.unstreamed {
@@ -182,7 +188,7 @@ func (f *follower) streamed(e watch.Event) (version string, err error) {
 		return o.ResourceVersion, versioned(o.ResourceVersion)
 	case e.Type == watch.Bookmark:
 	case e.Type == watch.Deleted:
-		delete(f.toRetrace.objects, string(o.UID))
+		delete(f.toRetrace, o.UID)
 		f.do(func(*state) []*pendingChange { f.forget(o.UID); return nil })
 	default:
 		f.present(o, true)
