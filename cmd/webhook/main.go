@@ -93,7 +93,7 @@ func run() error {
 
 // logTo is for main only, because controller-runtime has one logger per process.
 func logTo(file *os.File, level slog.Leveler) logr.Logger {
-	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
+	logger := slog.New(conflictsAsInfo{slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})})
 	log := logr.FromSlogHandler(logger.Handler())
 	klog.SetSlogLogger(logger)
 	stdlog.SetFlags(0)
