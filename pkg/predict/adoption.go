@@ -11,8 +11,30 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
+
+// adoptFrom adds the kind's schema to AdoptFrom.
+func (p Predictor) adoptFrom(item plan.Item) adopt.From {
+	from := p.AdoptFrom
+	types := openapi.Schema{Fetch: func() openapi.Type {
+		if p.Known != nil {
+			if known := p.Known(item.Kind); known != nil {
+				return known
+			}
+		}
+		if p.Schema != nil {
+			return p.Schema(item.Kind)
+		}
+		return nil
+	}}
+	from.Granular = func(path fieldpath.Path) bool {
+		return openapi.RelationOf(types.At(path)) == openapi.Granular
+	}
+	return from
+}
 
 // heldUpError means that the apply is invalid until an adopted manager's fields are ours. For
 // example, a list item that the apply will remove may still have the name that the manifest gives

@@ -28,7 +28,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	p.reportManagers(item, live)
 	var err error
 	if live != nil {
-		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
+		if out.Adoption, err = adopt.Plan(live, p.Manager, p.adoptFrom(item)); err != nil {
 			return out, err
 		}
 		if item, err = p.carry(item, live, out.Adoption.Adopted); err != nil {
@@ -66,7 +66,11 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		out.Verdict = noop.Clear
 		return out, nil
 	}
-	claimed, err := Leftovers(item.GVK.GroupKind(), item.Object, out.Body, live)
+	unowned, err := out.Adoption.Unowned(live)
+	if err != nil {
+		return out, err
+	}
+	claimed, err := Leftovers(item.GVK.GroupKind(), item.Object, out.Body, unowned)
 	if err != nil {
 		return out, err
 	}

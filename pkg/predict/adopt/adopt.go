@@ -22,6 +22,9 @@ type From struct {
 	Once []string
 	// Always lists the managers that the user named for this run.
 	Always []string
+	// Granular reports whether the kind's schema declares that each field or item of the map or
+	// list at a path has its own owners. It may be nil.
+	Granular func(path fieldpath.Path) bool
 }
 
 // Adoption describes how an object's managed fields change.
@@ -46,10 +49,16 @@ type Adoption struct {
 }
 
 // Plan plans the adoption of the fields that others own on the main resource, by Update or by
-// Apply. All of these fields move into our Apply entry, so that the next apply removes those that
-// the manifest lacks (KEP-2155, k/k#99003; edge case 30). If we have no entry yet, the new one gets
-// the newest API version of the adopted entries. The status is never adopted, because the manifest
-// lacks it.
+// Apply. The fields that the manager set move into our Apply entry, so that the next apply removes
+// those that the manifest lacks (KEP-2155, k/k#99003; edge case 30). Its other fields lose their
+// owner and keep their values. If we have no entry yet, the new one gets the newest API version of
+// the adopted entries. The status is never adopted, because the manifest lacks it.
+//
+// An entry created by Update also owns the defaults that the server set in the request, and even
+// values that admission put in their place, because the server records the owners before admission
+// (k/k#99003). So client-side apply set only the fields in its last-applied annotation. Other
+// updaters set everything, except a map or list that was empty: if it is granular, the fields in it
+// came later, from others.
 //
 // Adopting [managedfields.ClientSideApply] also adopts from [managedfields.BeforeFirstApply], but
 // only the fields in the last-applied annotation. The other fields of that entry are not
@@ -64,7 +73,10 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 		return Adoption{}, err
 	}
 	ours, exists := managedfields.AppliedBy(entries, manager)
-	a := adopter{manager: manager, from: from.Always, named: from.Always, live: live.Object}
+	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, live: live.Object}
+	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &a.lastApplied) != nil {
+		a.lastApplied = nil
+	}
 	marks := marksIn(ours.Fields)
 	switch {
 	case !exists:
@@ -127,7 +139,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	kept := make([]managedfields.Entry, 0, len(entries))
 	for _, e := range entries {
 		if slices.ContainsFunc(a.Adopted, e.Equal) {
-			e.Fields = e.Fields.Difference(a.adopter.adopts(e))
+			e.Fields = e.Fields.Difference(a.adopter.ends(e))
 		}
 		if e.Is(a.adopter.manager) {
 			e.Fields = e.Fields.Difference(a.Released())
@@ -145,10 +157,27 @@ type adopter struct {
 	// untracked means that the fields in the last-applied annotation are adopted from the manager
 	// before-first-apply.
 	untracked bool
+	granular  func(path fieldpath.Path) bool
 	live      map[string]any
+	// lastApplied is the content of the last-applied annotation; nil if there is none.
+	lastApplied map[string]any
 }
 
+// adopts returns the fields of an entry that move into ours.
 func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
+	ends := a.ends(e)
+	switch {
+	case ends.Empty() || e.Operation != managedfields.Update || e.Manager == managedfields.BeforeFirstApply:
+		return ends
+	case e.Manager == managedfields.ClientSideApply && a.lastApplied != nil:
+		return a.stated(ends)
+	default:
+		return ends.Difference(a.filledLater(ends))
+	}
+}
+
+// ends returns the fields that an entry no longer owns after the adoption.
+func (a adopter) ends(e managedfields.Entry) *fieldpath.Set {
 	none := fieldpath.NewSet()
 	switch {
 	case e.Subresource != "" || e.Is(a.manager):
@@ -161,14 +190,40 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
+// stated returns the fields of the set that the last-applied annotation contains, and the
+// annotation itself.
 func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
-	var last map[string]any
-	if json.Unmarshal([]byte(managedfields.LastApplied(a.live)), &last) != nil {
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		if a.isStated(p) || managedfields.IsLastApplied(p) {
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	return out
+}
+
+func (a adopter) isStated(p fieldpath.Path) bool {
+	if _, stated := p.Get(a.lastApplied); stated || a.lastApplied == nil {
+		return stated
+	}
+	// The server stores the stringData of a Secret as data.
+	data := fieldpath.Field("data")
+	if a.lastApplied["kind"] != "Secret" || a.lastApplied["apiVersion"] != "v1" || !p.HasPrefix(data) {
+		return false
+	}
+	_, stated := append(fieldpath.Field("stringData"), p[1:]...).Get(a.lastApplied)
+	return stated
+}
+
+// filledLater returns the granular maps and lists that the set contains without anything in them,
+// although they are not empty in the live object.
+func (a adopter) filledLater(set *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	if a.granular == nil {
 		return out
 	}
-	fieldpath.Each(set, func(p fieldpath.Path) {
-		if _, stated := p.Get(last); stated || managedfields.IsLastApplied(p) {
+	fieldpath.Each(set.Leaves(), func(p fieldpath.Path) {
+		if value, _ := p.Get(a.live); fieldpath.IsFilled(value) && p[len(p)-1].FieldName != nil && a.granular(p) {
 			fieldpath.Insert(out, p.Clone())
 		}
 	})

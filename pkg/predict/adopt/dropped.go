@@ -36,7 +36,7 @@ func Dropped(
 		return nil, nil, fmt.Errorf("the server's answer: %w", err)
 	}
 	a := adoption.adopter
-	d := &dropper{live: live.Object, answer: answer.Object, now: managedfields.Managed(after, manager)}
+	d := &dropper{live: live.Object, answer: answer.Object, granular: a.granular, now: managedfields.Managed(after, manager)}
 	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet())
 	moves := func(e managedfields.Entry) bool { return slices.ContainsFunc(adoption.Adopted, e.Equal) }
 	for _, e := range before {
@@ -45,9 +45,9 @@ func Dropped(
 		}
 	}
 	for _, e := range managedfields.Others(after, manager) {
-		if set := a.adopts(e); !set.Empty() && moves(e) {
-			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: set})
-			e.Fields = e.Fields.Difference(set)
+		if moves(e) {
+			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: a.adopts(e)})
+			e.Fields = e.Fields.Difference(a.ends(e))
 		}
 		if !e.Fields.Empty() {
 			d.keepers = append(d.keepers, e)
@@ -60,6 +60,7 @@ func Dropped(
 
 type dropper struct {
 	live, answer map[string]any
+	granular     func(path fieldpath.Path) bool
 	now          *fieldpath.Set
 	keepers      []managedfields.Entry
 	// pending contains the fields that adopted managers still own because the fields have not been
@@ -131,7 +132,7 @@ func (d *dropper) leaf(p fieldpath.Path) {
 		c.To, c.Kind = to, managedfields.Changed
 	}
 	last := p[len(p)-1]
-	c.Atomic = last.FieldName != nil && fieldpath.IsFilled(from)
+	c.Atomic = last.FieldName != nil && fieldpath.IsFilled(from) && (d.granular == nil || !d.granular(p))
 	d.changes = append(d.changes, c)
 }
 

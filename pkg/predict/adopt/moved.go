@@ -157,8 +157,8 @@ func (a Adoption) Transfer() ([]any, error) {
 			if e.Time.After(ours.Time) {
 				ours.Time = e.Time
 			}
-			e.Fields = e.Fields.Difference(set)
 		}
+		e.Fields = e.Fields.Difference(a.ending(e))
 		if !e.Fields.Empty() {
 			kept = append(kept, e)
 		}
@@ -174,15 +174,46 @@ func (a Adoption) Transfer() ([]any, error) {
 // release fields.
 func (a Adoption) Transfers() bool {
 	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
-		return !a.transferred(e).Empty()
+		return !a.ending(e).Empty()
 	})
 }
 
 func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
-	if e.APIVersion != a.ours.APIVersion {
+	return a.adopter.adopts(e).Intersection(a.ending(e))
+}
+
+// ending returns the fields that the entry loses before the apply. Some of them get no new owner;
+// see [Plan].
+func (a Adoption) ending(e managedfields.Entry) *fieldpath.Set {
+	if !slices.ContainsFunc(a.Adopted, e.Equal) {
 		return fieldpath.NewSet()
 	}
-	return a.adopter.adopts(e).Difference(managedfields.HeldBy(a.kept, e.Owner))
+	return a.adopter.ends(e).Difference(managedfields.HeldBy(a.kept, e.Owner))
+}
+
+// Unowned returns the live object with the owners that it has after the adoption, except that
+// adopted fields still belong to their former owners. It differs from live only if fields lose
+// their owner.
+func (a Adoption) Unowned(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	changed := false
+	entries := slices.Clone(a.entries)
+	for i, e := range entries {
+		if lost := a.ending(e).Difference(a.adopter.adopts(e)); !lost.Empty() {
+			entries[i].Fields, changed = e.Fields.Difference(lost), true
+		}
+	}
+	if !changed {
+		return live, nil
+	}
+	if !a.ours.Fields.Empty() {
+		entries = append(entries, a.ours)
+	}
+	fields, err := managedfields.Encode(entries)
+	if err != nil {
+		return nil, err
+	}
+	out := live.DeepCopy()
+	return out, unstructured.SetNestedSlice(out.Object, fields, "metadata", "managedFields")
 }
 
 // Overwrites reports whether the apply takes paths from adopted owners, which requires force.
@@ -224,10 +255,10 @@ func (a Adoption) LeaveContested(conflicts []managedfields.Conflict) Adoption {
 func (a Adoption) leave(lost func(e managedfields.Entry, set *fieldpath.Set) *fieldpath.Set) Adoption {
 	a.kept = nil
 	for _, e := range a.entries {
-		set := a.adopter.adopts(e)
-		if set.Empty() || e.APIVersion != a.ours.APIVersion {
+		if !slices.ContainsFunc(a.Adopted, e.Equal) {
 			continue
 		}
+		set := a.adopter.ends(e)
 		if set = lost(e, set); !set.Empty() {
 			a.kept = append(a.kept, managedfields.Entry{Owner: e.Owner, Fields: set})
 		}
