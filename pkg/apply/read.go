@@ -98,12 +98,19 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 		}
 		e.emit(event.Warned{Ref: item.Ref, Text: predict.Terminating})
 	}
+	if text, detail := p.UnboundText(); text != "" {
+		e.emit(event.Warned{Ref: item.Ref, Text: text, Detail: detail})
+	}
 	if p.Verdict == noop.Unchanged {
 		e.seen(item, live, live, false)
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
 			Yielded: p.Yielded, Left: p.Left, Object: e.shown(live),
 		})
+		return nil
+	}
+	if err := e.Predictor.Orphaned(ctx, e.Server, &p); err != nil {
+		e.fail(ctx, item, err)
 		return nil
 	}
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}

@@ -157,6 +157,9 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 		e.emit(event.Warned{Ref: item.Ref, Text: predict.Terminating})
 	}
 	p, err := e.Predictor.Evaluate(item, live)
+	if text, detail := p.UnboundText(); text != "" {
+		e.emit(event.Warned{Ref: item.Ref, Text: text, Detail: detail})
+	}
 	switch {
 	case err != nil:
 		e.cannotTell(ctx, item, err)
@@ -173,6 +176,10 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 
 func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
+	if err := e.Predictor.Orphaned(ctx, e.Server, p); err != nil {
+		e.cannotTell(ctx, p.Item, err)
+		return
+	}
 	if p.Live == nil {
 		if need, ok := e.absent(p.Item); ok {
 			e.judged(p)

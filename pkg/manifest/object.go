@@ -180,7 +180,10 @@ func (r *reader) object(fields map[string]any, path []any) {
 	}
 	one := found{Manifest: object.Manifest{Object: &unstructured.Unstructured{Object: fields}, Source: source}}
 	if !r.asIs {
-		one.warning = withoutServerFields(fields)
+		uid := one.Object.GetUID()
+		if one.warning = withoutServerFields(fields); one.warning != "" {
+			one.Origin = r.unbind(fields, path, uid)
+		}
 	}
 	one.unmatched = !r.selector.Empty() && !r.selector.Matches(labelsOf(one.Object))
 	if hook, isHook := hookOf(one.Manifest); isHook {

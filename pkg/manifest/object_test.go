@@ -146,7 +146,7 @@ status: {ready: true}
 `,
 			want: map[string]any{"metadata": map[string]any{
 				"name": "a", "namespace": "prod", "annotations": map[string]any{"mine": "1"},
-				"ownerReferences": []any{map[string]any{"name": "o"}}, "finalizers": []any{"f"},
+				"finalizers": []any{"f"},
 			}},
 			warning: "copied from a cluster; left out: metadata.uid, metadata.resourceVersion, metadata.generation, " +
 				"metadata.creationTimestamp, metadata.deletionTimestamp, metadata.deletionGracePeriodSeconds, metadata.selfLink, " +

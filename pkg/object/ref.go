@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Ref identifies an object. A cluster-scoped object has no namespace.
@@ -102,6 +103,27 @@ func (s Source) String() string {
 // by the server.
 type Manifest struct {
 	Object *unstructured.Unstructured
+	Source Source
+	// Origin is set for a copy from a cluster that had bound fields; see [Origin].
+	Origin *Origin
+}
+
+// Origin describes the object that a manifest was copied from. The manifest lacks the fields that
+// are bound to that object, such as its owners and the address of a Service, because another object
+// must not have them.
+type Origin struct {
+	// UID is empty if the copy had none.
+	UID types.UID
+	// Object is the manifest with its bound fields.
+	Object map[string]any
+	Bound  []BoundField
+}
+
+// BoundField is a field that is bound to one object.
+type BoundField struct {
+	Name string
+	// Field is the path of the field, or of a parent of it.
+	Field  []string
 	Source Source
 }
 

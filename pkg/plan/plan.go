@@ -96,6 +96,8 @@ type Item struct {
 	// OnlyIn contains the versions in the set's CRD for the kind. It is empty if the object's
 	// version is one of them.
 	OnlyIn []string
+	// Origin is set for a copy from a cluster that had bound fields.
+	Origin *object.Origin
 }
 
 // Warning concerns an object that can still be applied.
@@ -160,7 +162,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 }
 
 func (b *builder) add(m object.Manifest) []error {
-	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object}
+	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object, Origin: m.Origin}
 	it, err := it.Resolve(b.kind(it.GVK), b.options)
 	if err != nil {
 		return []error{err}

@@ -24,7 +24,8 @@ import (
 // Evaluate uses the live object to predict the result of applying the item. It may call Schema, but
 // sends no other requests. live is nil if the object does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
-	out := Prediction{Item: item, Live: live}
+	item, unbound := p.rebound(item, live)
+	out := Prediction{Item: item, Live: live, Unbound: unbound}
 	p.reportManagers(item, live)
 	var err error
 	if live != nil {

@@ -67,6 +67,9 @@ type Prediction struct {
 	// component in the cluster sets and keeps, such as a webhook's CA bundle.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
+	// Unbound lists the fields of a copy that are left out because they are bound to the object that
+	// was copied.
+	Unbound []object.BoundField
 
 	// Answer is the server's response to a dry run. It is nil before Ask, and if Unchecked is set.
 	Answer *unstructured.Unstructured
