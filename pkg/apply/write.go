@@ -73,9 +73,13 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
-// next prepares another attempt after another client has written the object. done means that there
-// is no further attempt.
+// next prepares another attempt after another client has written the object. If the object is as it
+// was meant to be, an attempt of ours may have written it although its answer was lost. done means
+// that there is no further attempt.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
+	if object.MayBeWritten(refusal) && e.arrived(ctx, t) {
+		return true
+	}
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
 	switch {
@@ -83,11 +87,14 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 		t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
 		e.contest(t)
 		return true
+	case lost && object.MayBeWritten(refusal):
+		e.fail(ctx, t.Item, unknownError(refusal))
+		return true
 	case err != nil:
 		e.fail(ctx, t.Item, err)
 		return true
 	case t.Live == nil:
-		return e.appeared(ctx, t, refusal)
+		return e.appeared(ctx, t)
 	}
 	if err := e.again(ctx, t); err != nil {
 		e.refused(ctx, t, err)
@@ -96,12 +103,8 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	return e.contest(t)
 }
 
-// appeared handles a create that failed because the object already exists, possibly because an
-// earlier attempt of ours created it.
-func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
-	if object.MayBeWritten(err) && e.arrived(ctx, t) {
-		return true
-	}
+// appeared handles a create that failed because the object already exists.
+func (e *Engine) appeared(ctx context.Context, t *target) (done bool) {
 	if err := e.again(ctx, t); err != nil {
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 		return true
@@ -119,8 +122,12 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 // (edge case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
-		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
+		e.fail(ctx, t.Item, unknownError(err))
 	}
+}
+
+func unknownError(err error) error {
+	return fmt.Errorf("it is unknown whether it was written: %w", err)
 }
 
 // arrived reads the object. If another apply would change nothing, it reports the target as written
@@ -130,8 +137,13 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	if err != nil {
 		return false
 	}
-	now, err := e.predictorOf(t).Evaluate(t.Item, live)
-	if err != nil || now.Verdict != noop.Unchanged {
+	p := e.predictorOf(t)
+	now, err := p.Evaluate(t.Item, live)
+	switch {
+	case err != nil:
+		return false
+	case now.Verdict == noop.Unchanged:
+	case p.Ask(ctx, e.Server, &now) != nil || len(now.Conflicts) > 0 || !now.NoChange():
 		return false
 	}
 	e.wrote(t, live, nil)

@@ -49,10 +49,11 @@ func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 }
 
 // Again waits until the next attempt. It returns a *LostError if no further attempt is allowed, and
-// the cause of ctx as soon as ctx ends.
+// the cause of ctx as soon as ctx ends. A second attempt is always allowed: the first may have taken
+// long only because the server did not answer.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++
-	if a.paused >= patience || time.Since(a.began) >= limit {
+	if a.made > 1 && (a.paused >= patience || time.Since(a.began) >= limit) {
 		return &LostError{Ref: a.ref, Attempts: a.made, Took: time.Since(a.began), Writers: a.others.names()}
 	}
 	long := longestPause

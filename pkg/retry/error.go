@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError means that another client wrote to the object before each of our attempts, so our write
-// never succeeded.
+// LostError means that the object had changed before each of our attempts, so our write never
+// succeeded.
 type LostError struct {
 	Ref      object.Ref
 	Attempts int
@@ -20,12 +20,12 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the object keeps changing: in all %d attempts within %s, another client wrote to it first", e.Attempts, e.Took.Round(100*time.Millisecond))
+	return fmt.Sprintf("the object keeps changing: in all %d attempts within %s, it had changed since it was read", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
 // Hint names the other writers and the next step.
 func (e *LostError) Hint() string {
-	who := "another client keeps writing to it"
+	who := "its managed fields record no other writer"
 	if len(e.Writers) > 0 {
 		who = text.Excerpt(text.List(e.Writers, mostWriters)) + " wrote to it in the meantime"
 	}
