@@ -39,17 +39,34 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
 			// The manifest itself changes this immutable field, so the cause needs no other
 			// explanation.
-			return isImmutable(in, c) && len(differingAt(in, c.Field)) > 0
+			return isImmutable(in, c) && slices.ContainsFunc(changesAt(in, c.Field, true), func(r refused) bool { return r.path != nil })
 		}))
 	}
 	if advice == "" {
-		advice = p.immutable(ctx, server, in, causes)
+		var what string
+		what, advice = p.immutable(ctx, server, in, causes)
+		if what != "" && strings.Contains(err.Error(), "\n") {
+			// The server adds a diff of its internal Go values.
+			err = &rewordedError{Err: err, Text: fmt.Sprintf("%s %q is invalid: %s", in.Item.GVK.Kind, in.Item.Name, what)}
+		} else if what != "" {
+			advice = what + "; " + advice
+		}
 	}
 	if advice == "" {
 		return err
 	}
 	return &object.HintedError{Err: err, Advice: advice}
 }
+
+// rewordedError is a refusal in words of our own.
+type rewordedError struct {
+	Err  error
+	Text string
+}
+
+func (e *rewordedError) Error() string { return e.Text }
+
+func (e *rewordedError) Unwrap() error { return e.Err }
 
 // ExplainConflict explains why the server would refuse the apply even if it were forced. It returns
 // nil if the server would accept the apply, or if the object is to be recreated.

@@ -40,11 +40,11 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
 		return nil
 	}
-	fields := immutableFields(in, Causes(refusal))
+	fields, known := refusedChanges(in, Causes(refusal))
 	if len(fields) == 0 {
 		return nil
 	}
-	answer, err := p.anew(ctx, server, in)
+	answer, err := p.asNew(ctx, server, in, known)
 	if err != nil {
 		return nil
 	}

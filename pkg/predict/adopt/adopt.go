@@ -108,6 +108,9 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	return result, nil
 }
 
+// Manager returns our field manager; "" if the object does not exist.
+func (a Adoption) Manager() string { return a.adopter.manager }
+
 // Needed reports whether there is anything to adopt, claim or release.
 func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
