@@ -142,6 +142,8 @@ type target struct {
 	// dry run is needed. ours is the resource version after our first write.
 	bound, reviewed bool
 	ours            string
+	// moved lists the managers whose fields this run has already made ours.
+	moved []string
 }
 
 func (t *target) isDone() bool { return t.done }

@@ -57,7 +57,7 @@ func (e *Engine) conflict(t *target) {
 	}
 	offers, out := offersOf(e.Predictor, t), t.applied(event.InConflict)
 	out.Conflicts, out.Unleavable, out.AdoptFrom = redact.Conflicts(t.Item.Ref, t.Conflicts), offers.Unleavable, offers.AdoptFrom
-	out.Err = redact.Error(t.Item.Object, t.refusal)
+	out.Err, out.Adopted = redact.Error(t.Item.Object, t.refusal), t.moved
 	e.finish(out)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 		if err := e.adoptFirst(ctx, t); err != nil {
-			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+			e.failTarget(ctx, t, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 		if e.contest(t) {
@@ -70,7 +71,7 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 		e.recreate(ctx, t)
 		return
 	}
-	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+	e.failTarget(ctx, t, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
 // next prepares another attempt after another client has written the object. If the object is as it
@@ -91,7 +92,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 		e.fail(ctx, t.Item, unknownError(refusal))
 		return true
 	case err != nil:
-		e.fail(ctx, t.Item, err)
+		e.failTarget(ctx, t, err)
 		return true
 	case t.Live == nil:
 		return e.appeared(ctx, t)
@@ -189,9 +190,17 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
 	e.wrote(t, moved, err)
 	if err == nil {
-		t.ours = moved.GetResourceVersion()
+		t.ours, t.moved = moved.GetResourceVersion(), t.AdoptedFrom()
 	}
 	return moved, err
+}
+
+// failTarget reports a failure, and the owners that were changed before it.
+func (e *Engine) failTarget(ctx context.Context, t *target, err error) {
+	if len(t.moved) > 0 {
+		err = fmt.Errorf("only owners have changed (the fields of %s are yours now): %w", strings.Join(t.moved, ", "), err)
+	}
+	e.fail(ctx, t.Item, err)
 }
 
 // awaitsAccount reports whether the server may refuse a Pod because its new namespace has no

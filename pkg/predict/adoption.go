@@ -16,9 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// adoptFrom adds the kind's schema to AdoptFrom.
+// adoptFrom adds to AdoptFrom what depends on the item.
 func (p Predictor) adoptFrom(item plan.Item) adopt.From {
 	from := p.AdoptFrom
+	from.Status = item.Object.Object["status"] != nil
 	types := openapi.Schema{Fetch: func() openapi.Type {
 		if p.Known != nil {
 			if known := p.Known(item.Kind); known != nil {

@@ -82,7 +82,7 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	if manager == "" || managedfields.IsPerson(manager) || in.Live == nil {
 		return out, nil
 	}
-	from := p.AdoptFrom
+	from := p.adoptFrom(in.Item)
 	from.Always = append(slices.Clone(from.Always), manager)
 	adoption, err := adopt.Plan(in.Live, p.Manager, from)
 	if err != nil {

@@ -129,7 +129,7 @@ func (t *applyTable) Finish(context.Context) error {
 		if t.written {
 			b.WriteString("\n")
 		}
-		report(t.Base, &b, conflicts, nothingWritten(t.Base, t.contested, t.changed))
+		report(t.Base, &b, conflicts, nothingWritten(t.Base, t.contested, t.changed)+onlyOwners(conflicts))
 		b.WriteString("\n")
 	}
 	for _, w := range t.unmet.Drain() {

@@ -188,6 +188,20 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	}
 }
 
+// onlyOwners returns a sentence about the fields that a run made ours before it met the conflicts;
+// "" if there are none.
+func onlyOwners(conflicts []event.Applied) string {
+	var managers []string
+	for _, a := range conflicts {
+		managers = append(managers, a.Adopted...)
+	}
+	if len(managers) == 0 {
+		return ""
+	}
+	slices.Sort(managers)
+	return " But owners have changed: the fields of " + text.Printable(strings.Join(slices.Compact(managers), ", ")) + " are yours now."
+}
+
 // choicesOf returns the flag values that settle all conflicts. If there are many, a path without an
 // object represents that path in all objects.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {

@@ -25,6 +25,9 @@ type From struct {
 	// Granular reports whether the kind's schema declares that each field or item of the map or
 	// list at a path has its own owners. It may be nil.
 	Granular func(path fieldpath.Path) bool
+	// Status adopts the status, too. It is for a manifest with a status: the kind has no subresource
+	// for it, or the server ignores it.
+	Status bool
 }
 
 // Adoption describes how an object's managed fields change.
@@ -52,7 +55,7 @@ type Adoption struct {
 // Apply. The fields that the manager set move into our Apply entry, so that the next apply removes
 // those that the manifest lacks (KEP-2155, k/k#99003; edge case 30). Its other fields lose their
 // owner and keep their values. If we have no entry yet, the new one gets the newest API version of
-// the adopted entries. The status is never adopted, because the manifest lacks it.
+// the adopted entries. The status is adopted only with [From].Status.
 //
 // An entry created by Update also owns the defaults that the server set in the request, and even
 // values that admission put in their place, because the server records the owners before admission
@@ -73,7 +76,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 		return Adoption{}, err
 	}
 	ours, exists := managedfields.AppliedBy(entries, manager)
-	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, live: live.Object}
+	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, status: from.Status, live: live.Object}
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &a.lastApplied) != nil {
 		a.lastApplied = nil
 	}
@@ -161,6 +164,7 @@ type adopter struct {
 	// before-first-apply.
 	untracked bool
 	granular  func(path fieldpath.Path) bool
+	status    bool
 	live      map[string]any
 	// lastApplied is the content of the last-applied annotation; nil if there is none.
 	lastApplied map[string]any
@@ -189,6 +193,8 @@ func (a adopter) ends(e managedfields.Entry) *fieldpath.Set {
 		return a.stated(e.Fields)
 	case !slices.Contains(a.from, e.Manager):
 		return none
+	case a.status:
+		return e.Fields
 	}
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
