@@ -94,7 +94,7 @@ func TestRunWaitsForOperatorsOnlyIfWritten(t *testing.T) {
 		{service, event.Unchanged, 0, true},
 		{definition, event.Unchanged, 0, true},
 	} {
-		e := newRun(&fake{}).engine
+		e := &newRun(&fake{}).engine
 		e.AwaitKinds = test.await
 		e.done.note(test.bringer, test.action)
 		if _, waits := e.awaited(plan.Item{Bringers: []object.Key{test.bringer}}); waits != test.waits {
