@@ -135,6 +135,14 @@ func isTokenVolume(value any) bool {
 	return strings.HasPrefix(name, "kube-api-access-")
 }
 
+// isStored reports whether an object was read from a cluster. Other fields that only a server sets do
+// not prove it: people paste them into manifests of their own, and kops writes resourceVersion "0"
+// into a Service whose address must stay.
+func isStored(u *unstructured.Unstructured) bool {
+	version := u.GetResourceVersion()
+	return u.GetUID() != "" || version != "" && version != "0"
+}
+
 // unbind removes the bound fields from a copy. It returns the copy's origin, or nil if the copy has
 // no bound fields.
 func (r *reader) unbind(fields map[string]any, path []any, uid types.UID) *object.Origin {

@@ -9,6 +9,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// A manifest that was not read from a cluster keeps its fields, whatever else of a server it contains.
+func TestOnlyCopiesLoseBoundFields(t *testing.T) {
+	for metadata, want := range map[string]bool{
+		"uid: x": false, "resourceVersion: \"7\"": false,
+		"resourceVersion: \"0\"": true, "resourceVersion: \"\"": true, "generation: 1": true, "creationTimestamp: 2026-01-01T00:00:00Z": true,
+		"annotations: {kubectl.kubernetes.io/last-applied-configuration: \"{}\"}": true, "selfLink: /api": true, "managedFields: []": true,
+	} {
+		text := "apiVersion: v1\nkind: Service\nmetadata:\n  name: kube-dns\n  " + metadata + "\nspec:\n  clusterIP: 100.64.0.10\n"
+		read, err := Read(t.Context(), Options{Filenames: []string{"-"}, In: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := read.Objects[0].Object.Object["spec"]
+		if kept := spec != nil && spec.(map[string]any)["clusterIP"] == "100.64.0.10"; kept != want {
+			t.Errorf("%s: the address is kept: %t, want %t", metadata, kept, want)
+		}
+	}
+}
+
 // Edge case 23: each object is a copy from a cluster. The lines marked with # bound must be left
 // out, with their line. The result is parsed from the text without those lines, by another parser.
 func TestBoundFields(t *testing.T) {

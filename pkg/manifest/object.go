@@ -180,8 +180,8 @@ func (r *reader) object(fields map[string]any, path []any) {
 	}
 	one := found{Manifest: object.Manifest{Object: &unstructured.Unstructured{Object: fields}, Source: source}}
 	if !r.asIs {
-		uid := one.Object.GetUID()
-		if one.warning = withoutServerFields(fields); one.warning != "" {
+		uid, stored := one.Object.GetUID(), isStored(one.Object)
+		if one.warning = withoutServerFields(fields); stored {
 			one.Origin = r.unbind(fields, path, uid)
 		}
 	}
