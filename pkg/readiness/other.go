@@ -12,7 +12,7 @@ func evaluateClaim(s *subject) Verdict {
 	case "Bound":
 		return met("it is bound", s.values("status.phase", "spec.volumeName")...)
 	case "Lost":
-		return failed("ClaimLost", "the volume that it was bound to no longer exists", s.values("status.phase", "spec.volumeName")...)
+		return failed("ClaimLost", "the volume that it was bound to no longer exists, or belongs to another claim", s.values("status.phase", "spec.volumeName")...)
 	case "":
 		return unmet("NoStatus", "no controller has handled it yet", s.values("status.phase")...)
 	default:

@@ -66,7 +66,7 @@ func TestReadyOther(t *testing.T) {
 		},
 		"load balancer with external addresses": {object: v1("Service", ", spec: {type: LoadBalancer, externalIPs: [192.0.2.1]}"), want: "ready, Ready: it has external addresses"},
 		"claim, pending":                        {object: v1("PersistentVolumeClaim", ", status: {phase: Pending}"), want: "not ready, InProgress: it has no volume yet; if its storage class waits for the first consumer, it gets one when a Pod uses it"},
-		"claim, lost":                           {object: v1("PersistentVolumeClaim", ", spec: {volumeName: v}, status: {phase: Lost}"), want: "failed, ClaimLost: the volume that it was bound to no longer exists"},
+		"claim, lost":                           {object: v1("PersistentVolumeClaim", ", spec: {volumeName: v}, status: {phase: Lost}"), want: "failed, ClaimLost: the volume that it was bound to no longer exists, or belongs to another claim"},
 		"volume":                                {object: v1("PersistentVolume", ", status: {phase: Available}"), want: "ready, Ready: its phase is Available"},
 		"volume, failed":                        {object: v1("PersistentVolume", ", status: {phase: Failed, message: no plugin}"), want: "failed, VolumeFailed: it could not be reclaimed: no plugin"},
 		"volume, pending":                       {object: v1("PersistentVolume", ", status: {phase: Pending}"), want: "not ready, InProgress: it is not available yet"},

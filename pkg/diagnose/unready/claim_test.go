@@ -13,6 +13,10 @@ spec: {accessModes: [ReadWriteOnce]` + spec + `}
 status: ` + status + "\n"
 }
 
+func volume(claimRef string) string {
+	return `{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-1}, spec: {claimRef: ` + claimRef + `}}`
+}
+
 func class(provisioner, mode string) string {
 	return `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: ` + provisioner + `, volumeBindingMode: ` + mode + `}`
 }
@@ -24,8 +28,32 @@ func TestClaims(t *testing.T) {
 		"bound": {facts: claim("", "{phase: Bound}")},
 		"lost": {
 			facts:   claim(", volumeName: pv-1", "{phase: Lost}"),
+			absent:  []string{"PersistentVolume/pv-1"},
 			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1, which no longer exists"},
 			blocked: "persistentvolume/pv-1",
+		},
+		"lost, and its volume belongs to another claim": {
+			facts:   claim(", volumeName: pv-1", "{phase: Lost}") + "\n---\n" + volume("{namespace: prod, name: other, uid: pvc-2}"),
+			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: cannot use PersistentVolume pv-1, which exists, but is bound to persistentvolumeclaim/other -n prod"},
+			blocked: "persistentvolume/pv-1",
+		},
+		"lost, and its volume belongs to an earlier claim": {
+			facts:   claim(", volumeName: pv-1", "{phase: Lost}") + "\n---\n" + volume("{namespace: prod, name: data, uid: pvc-0}"),
+			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: cannot use PersistentVolume pv-1, which exists, but is bound to an earlier claim of the same name"},
+			blocked: "persistentvolume/pv-1",
+		},
+		"lost, and its volume was created again": {
+			facts:   claim(", volumeName: pv-1", "{phase: Lost}") + "\n---\n" + volume("null"),
+			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1; a volume of that name exists, but it is not bound to this claim"},
+			blocked: "persistentvolume/pv-1",
+		},
+		"lost, and volumes may not be read": {
+			facts:  claim(", volumeName: pv-1", "{phase: Lost}"),
+			unread: []string{"PersistentVolume/pv-1"},
+			want: []string{
+				"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1",
+				"NotAllowed: you are not allowed to read these, so their state is unknown: persistentvolume/pv-1",
+			},
 		},
 		"terminating": {
 			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),

@@ -67,15 +67,39 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 		c.Code, c.Message = "ClaimTerminating", "is being deleted"
 		c.Evidence = []string{"finalizers: " + text.List(pvc.Finalizers, 3)}
 	case pvc.Status.Phase == corev1.ClaimLost:
-		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which no longer exists"
-		c.Evidence = []string{"phase Lost"}
-		c.BlockedBy = diagnose.RefOf("v1", "PersistentVolume", "", pvc.Spec.VolumeName)
+		c = v.lost(pvc, c)
 	case pvc.Status.Phase == corev1.ClaimBound:
 		return nil
 	default:
 		c = v.unbound(pvc, c)
 	}
 	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
+}
+
+// lost explains the phase Lost. Kubernetes sets it if the volume is gone, and also if the volume
+// belongs to another claim.
+func (v VolumeRules) lost(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
+	volume := text.Excerpt(pvc.Spec.VolumeName)
+	c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+volume
+	c.Evidence = append([]string{"phase Lost"}, rule.Quoted(v.Warning(pvc, "ClaimLost", "ClaimMisbound"))...)
+	c.BlockedBy = diagnose.RefOf("v1", "PersistentVolume", "", pvc.Spec.VolumeName)
+	u, sure := v.Read(c.BlockedBy)
+	pv, there := rule.As[corev1.PersistentVolume](v.View, u)
+	switch {
+	case !there && sure:
+		c.Message += ", which no longer exists"
+	case !there:
+	case pv.Spec.ClaimRef != nil && pv.Spec.ClaimRef.UID != pvc.UID:
+		holder := diagnose.RefOf("v1", "PersistentVolumeClaim", pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name)
+		c.Message = "cannot use PersistentVolume " + volume + ", which exists, but is bound to " + rule.Name(holder)
+		if holder.Name == pvc.Name && holder.Namespace == pvc.Namespace {
+			c.Message = "cannot use PersistentVolume " + volume + ", which exists, but is bound to an earlier claim of the same name"
+		}
+		c.Evidence = append(c.Evidence, "its claimRef has the UID "+text.Excerpt(string(pv.Spec.ClaimRef.UID))+", not "+text.Excerpt(string(pvc.UID)))
+	default:
+		c.Message = "has lost its PersistentVolume " + volume + "; a volume of that name exists, but it is not bound to this claim"
+	}
+	return c
 }
 
 func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
