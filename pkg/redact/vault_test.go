@@ -63,8 +63,8 @@ func quotings(value string) map[string]string {
 		"bytes, Go":             fmt.Sprintf("got %v of it", []byte(value)),
 		"bytes, Go syntax":      fmt.Sprintf("got %#v of it", []byte(value)),
 		"bytes, with blanks":    fmt.Sprintf("got % x of it", value),
-		"bytes, list":           "got " + strings.ReplaceAll(fmt.Sprint([]byte(value)), " ", ", "),
-		"bytes, JSON":           "got " + strings.ReplaceAll(fmt.Sprint([]byte(value)), " ", ","),
+		"bytes, list":           "got " + strings.ReplaceAll(fmt.Sprintf("%d", []byte(value)), " ", ", "),
+		"bytes, JSON":           "got " + strings.ReplaceAll(fmt.Sprintf("%d", []byte(value)), " ", ","),
 		"bytes, Python":         "got b'" + inASCII(value, `\x%02x`, "'") + "' instead",
 		"bytes, Python, quotes": "got b\"" + inASCII(value, `\x%02x`, "") + "\" instead",
 		"bytes, C":              "got \"" + inASCII(value, `\%03o`, `"`) + "\" instead",
@@ -114,7 +114,7 @@ func leak(text, value string) string {
 	for _, form := range []string{
 		value, base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
 		fmt.Sprintf("%x", value), url.QueryEscape(value), url.PathEscape(value), strconv.QuoteToASCII(value),
-		html.EscapeString(value), inXML(value), inASCII(value, `\x%02x`, ""), inASCII(value, `\%03o`, ""), fmt.Sprint([]byte(value)), fmt.Sprintf("% x", value),
+		html.EscapeString(value), inXML(value), inASCII(value, `\x%02x`, ""), inASCII(value, `\%03o`, ""), fmt.Sprintf("%d", []byte(value)), fmt.Sprintf("% x", value),
 	} {
 		for at := 0; at+telling <= len(form); at++ {
 			if part := form[at : at+telling]; strings.Contains(text, part) {

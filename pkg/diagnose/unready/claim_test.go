@@ -196,3 +196,73 @@ func TestAttach(t *testing.T) {
 		},
 	})
 }
+
+// A warning that misses an object that exists now is older than the object.
+func TestWarningsOlderThanWhatTheyMiss(t *testing.T) {
+	warned := func(uid, reason, message string) string {
+		return "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: ` + reason +
+			`, message: '` + message + `', involvedObject: {namespace: prod, uid: ` + uid + `}, lastTimestamp: "2026-01-01T11:50:00Z"}`
+	}
+	const bound = "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: prod}, status: {phase: Bound}}"
+	mounting := strings.Replace(waiting("ContainerCreating", ""), "containers: [", "volumes: [{name: cfg, configMap: {name: settings, optional: true}}], containers: [", 1)
+	const unmounted = `MountVolume.SetUp failed for volume "cfg" : configmap "settings" not found`
+	stories(t, map[string]story{
+		"the class exists by now": {
+			facts: claim(", storageClassName: fast", "{phase: Pending}") + "\n---\n" + class("csi.example.com", "Immediate") + warned("pvc-1", "ProvisioningFailed", `storageclass.storage.k8s.io "fast" not found`),
+			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to create its volume, with no sign of progress: is that provisioner installed and running?"},
+		},
+		"another class is missing": {
+			facts:  claim(", storageClassName: fast", "{phase: Pending}") + "\n---\n" + class("csi.example.com", "Immediate") + warned("pvc-1", "ProvisioningFailed", `storageclass.storage.k8s.io "slow" not found`),
+			absent: []string{"StorageClass.storage.k8s.io/slow"},
+			want:   []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume could not be created by csi.example.com"},
+		},
+		"the ConfigMap exists by now": {
+			facts: mounting + warned("pod-1", "FailedMount", unmounted),
+			want:  []string{"Starting: pod/web-1 -n prod: is starting; nothing looks wrong so far"},
+		},
+		"the ConfigMap is missing": {
+			facts:  mounting + warned("pod-1", "FailedMount", unmounted),
+			absent: []string{"ConfigMap/prod/settings"},
+			want:   []string{"VolumeNotMounted: pod/web-1 -n prod: one of its volumes cannot be mounted (FailedMount)"},
+		},
+		"no ResourceClaimTemplate": {
+			facts:   claiming + bound + warned("pod-2", "FailedResourceClaimCreation", noTemplate),
+			absent:  []string{"ResourceClaimTemplate.resource.k8s.io/prod/gpu"},
+			want:    []string{"ReferenceMissing: pod/train -n prod: needs ResourceClaimTemplate gpu, which does not exist"},
+			blocked: "resourceclaimtemplate.resource.k8s.io/gpu -n prod",
+			next:    "kubectl get resourceclaimtemplates -n prod",
+		},
+		"the ResourceClaimTemplate exists by now": {
+			facts: claiming + warned("pod-2", "FailedResourceClaimCreation", noTemplate),
+			want:  []string{"Unschedulable: pod/train -n prod: fits none of 1 node: waiting for dynamic resource claim"},
+		},
+		"a ResourceClaim cannot be created": {
+			facts: claiming + warned("pod-2", "FailedResourceClaimCreation", "PodResourceClaim gpu: create resource claim: admission refused"),
+			want:  []string{"ResourceClaimFailed: pod/train -n prod: the ResourceClaim that it needs cannot be created: PodResourceClaim gpu: create resource claim: admission refused"},
+		},
+	})
+}
+
+const (
+	claiming = `apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: prod, uid: pod-2}
+spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}], containers: [{name: app}]}
+status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: waiting for dynamic resource claim."}]}
+`
+	noTemplate = `PodResourceClaim gpu: resource claim template "gpu": resourceclaimtemplate.resource.k8s.io "gpu" not found`
+)
+
+// A ResourceClaim is allocated when its Pod is scheduled, so the Pod shows why it is not.
+func TestResourceClaims(t *testing.T) {
+	const unscheduledPod = "Unschedulable: pod/train -n prod: fits none of 1 node: waiting for dynamic resource claim"
+	resourceClaim := func(metadata, status string) string {
+		return `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: gpu, namespace: prod, uid: rc-1` + metadata + `}, spec: {}, status: {` + status + "}}\n---\n" + claiming
+	}
+	stories(t, map[string]story{
+		"reserved for a Pod":  {facts: resourceClaim("", "reservedFor: [{resource: pods, name: train, uid: pod-2}]"), want: []string{unscheduledPod}},
+		"reserved for no Pod": {facts: resourceClaim("", "reservedFor: [{apiGroup: example.com, resource: jobs, name: train}]")},
+		"made for a Pod":      {facts: resourceClaim(", ownerReferences: [{apiVersion: v1, kind: Pod, name: train, uid: pod-2, controller: true}]", ""), want: []string{unscheduledPod}},
+		"reserved and made":   {facts: resourceClaim(", ownerReferences: [{apiVersion: v1, kind: Pod, name: train, uid: pod-2, controller: true}]", "reservedFor: [{resource: pods, name: train, uid: pod-2}]"), want: []string{unscheduledPod}},
+	})
+}

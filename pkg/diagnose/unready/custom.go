@@ -46,6 +46,32 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	return v.warned(u)
 }
 
+// resourceClaim explains the Pods for which a ResourceClaim is reserved, and the one for which it was
+// made: a claim is allocated when its Pod is scheduled.
+func (v *rules) resourceClaim(u *unstructured.Unstructured) []rule.Finding {
+	var pods []object.Ref
+	for _, consumer := range diagnose.Items(u, "status", "reservedFor") {
+		if name, _ := consumer["name"].(string); consumer["resource"] == "pods" && name != "" {
+			pods = append(pods, diagnose.RefOf("v1", "Pod", u.GetNamespace(), name))
+		}
+	}
+	if owner := metav1.GetControllerOf(u); owner != nil && owner.Kind == "Pod" && owner.APIVersion == "v1" {
+		pods = append(pods, diagnose.RefOf("v1", "Pod", u.GetNamespace(), owner.Name))
+	}
+	slices.SortFunc(pods, object.Ref.Compare)
+	pods = slices.Compact(pods)
+	var found []rule.Finding
+	for _, r := range pods[:min(len(pods), rule.MostDetailed)] {
+		if live, _ := v.Read(r); live != nil {
+			found = append(found, typed(v, live, v.pods.Explain)...)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return v.custom(u)
+}
+
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
 		return nil // No operator handles kinds that are built into Kubernetes.

@@ -129,6 +129,8 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 		return typed(v, u, v.service)
 	case diagnose.KindOf("networking.k8s.io/v1", "Ingress").GroupKind():
 		return typed(v, u, v.ingress)
+	case diagnose.KindOf("resource.k8s.io/v1", "ResourceClaim").GroupKind():
+		return v.resourceClaim(u)
 	case diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition").GroupKind():
 		return v.definition(u)
 	case diagnose.KindOf("apiregistration.k8s.io/v1", "APIService").GroupKind():

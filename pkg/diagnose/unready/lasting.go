@@ -128,6 +128,7 @@ func Lastings() map[string]diagnose.Lasting {
 		"NamespaceTerminating": ends(decided), // nothing can be created in it
 		"Terminating":          passes,        // it will be gone
 		"ReferenceMissing":     ends(comes),   // someone must create it
+		"ResourceClaimFailed":  passes,        // its controller will retry
 		"NotObserved":          passes,        // its controller may only be slow
 		"NoController":         passes,        // a controller may be installed later
 		"ControllerDown":       passes,        // the controller may come back

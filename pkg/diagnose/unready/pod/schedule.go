@@ -33,6 +33,9 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	if found := v.volumes.ClaimsOf(p); len(found) > 0 {
 		return found
 	}
+	if found, ok := v.claimTemplate(p); ok {
+		return []rule.Finding{found}
+	}
 	message := c.Message
 	if e := v.Warning(p, "FailedScheduling"); message == "" && e != nil {
 		message = e.Message
@@ -41,6 +44,38 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 		return []rule.Finding{v.unseen(p)}
 	}
 	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
+}
+
+// claimTemplate explains why the ResourceClaim that a template makes for the Pod does not exist. Only
+// the event of the controller that makes it says so, and it quotes the API server.
+func (v Rules) claimTemplate(p *corev1.Pod) (rule.Finding, bool) {
+	if len(p.Spec.ResourceClaims) == 0 {
+		return rule.Finding{}, false
+	}
+	e := v.Warning(p, "FailedResourceClaimCreation")
+	if e == nil {
+		return rule.Finding{}, false
+	}
+	c := event.Cause{
+		Code:     "ResourceClaimFailed",
+		Message:  "the ResourceClaim that it needs cannot be created: " + text.Excerpt(e.Message),
+		Evidence: rule.Quoted(e),
+		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
+	}
+	for _, claim := range p.Spec.ResourceClaims {
+		template := claim.ResourceClaimTemplateName
+		if template == nil || !strings.Contains(e.Message, `resourceclaimtemplate.resource.k8s.io "`+*template+`" not found`) {
+			continue
+		}
+		r := diagnose.RefOf("resource.k8s.io/v1", "ResourceClaimTemplate", p.Namespace, *template)
+		if v.There(r) {
+			return rule.Finding{}, false // It was created after the event.
+		}
+		c.Code, c.BlockedBy = "ReferenceMissing", r
+		c.Message = "needs ResourceClaimTemplate " + text.Excerpt(*template) + ", which does not exist"
+		c.Next = rule.Kubectl(p.Namespace, "get", "resourceclaimtemplates")
+	}
+	return rule.Of(p, rule.Root, c), true
 }
 
 func (v Rules) unseen(p *corev1.Pod) rule.Finding {

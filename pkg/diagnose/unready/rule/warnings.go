@@ -2,6 +2,7 @@ package rule
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -118,11 +119,29 @@ func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
 // Warning returns an object's newest warning that has one of the reasons, or nil.
 func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	for _, e := range v.Warnings(u) {
-		if slices.Contains(reasons, e.Reason) {
+		if slices.Contains(reasons, e.Reason) && !v.overcome(e) {
 			return e
 		}
 	}
 	return nil
+}
+
+// missed matches the object that an event did not find, in the words of the API server and the
+// kubelet.
+var missed = regexp.MustCompile(`\b(configmap|secret|persistentvolumeclaim|storageclass\.storage\.k8s\.io) "([^"]+)" not found`)
+
+// overcome reports whether an event misses an object that exists now. Such an event is older than
+// the object, so it is not believed: its controller will try again.
+func (v *View) overcome(e *corev1.Event) bool {
+	m := missed.FindStringSubmatch(e.Message)
+	if m == nil {
+		return false
+	}
+	kind := map[string]string{"configmap": "ConfigMap", "secret": "Secret", "persistentvolumeclaim": "PersistentVolumeClaim"}[m[1]]
+	if kind == "" {
+		return v.There(diagnose.RefOf("storage.k8s.io/v1", "StorageClass", "", m[2]))
+	}
+	return v.There(diagnose.RefOf("v1", kind, e.InvolvedObject.Namespace, m[2]))
 }
 
 // WarningAbout returns an object's newest warning that has the reason and passes the filter (fits),
