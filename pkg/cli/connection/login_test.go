@@ -48,7 +48,8 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
 		"a program that is always rejected":    {program, 9, []string{"Bearer 1", "Bearer 1", "Bearer 2"}},
 		"oidc": {
 			`{auth-provider: {name: oidc, config: {client-id: kubernetes, idp-issuer-url: "https://127.0.0.1:1", id-token: ` + jwt + `}}}`,
-			0, []string{"Bearer " + jwt, "Bearer " + jwt},
+			0,
+			[]string{"Bearer " + jwt, "Bearer " + jwt},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,11 @@ func progress(f Facts, others []finding) (finding, bool) {
 	}
 	went := fmt.Sprintf("%d of its objects went away in the last %s, %s remaining", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object"))
 	if f.After.Left > 0 && slices.ContainsFunc(others, func(o finding) bool { return o.rank < rankMoving }) {
-		return finding{rank: rankMoving, Cause: event.Cause{Code: Progressing, Message: went + ", not all of which can go yet"}}, true
+		rest := ", some of which another cause holds back"
+		if f.After.Left == 1 {
+			rest = ", which another cause holds back"
+		}
+		return finding{rank: rankMoving, Cause: event.Cause{Code: Progressing, Message: went + rest}}, true
 	}
 	rate := float64(gone) / took.Seconds()
 	moving := finding{rank: rankMoving, Cause: event.Cause{Code: Progressing, Message: "it is not stuck: " + went}}

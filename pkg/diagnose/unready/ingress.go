@@ -69,8 +69,8 @@ func (v *rules) classOf(i *networkingv1.Ingress) []string {
 	return []string{"annotation kubernetes.io/ingress.class is " + text.Excerpt(i.Annotations["kubernetes.io/ingress.class"])}
 }
 
-// unhandled returns a finding about an Ingress that nobody handles: it has no address, and it lacks
-// a class. A controller that has set an address handles it in any case.
+// unhandled returns a finding if no controller handles the Ingress: it has no address, and it lacks a
+// class. A controller that has set an address handles it in any case.
 func (v *rules) unhandled(i *networkingv1.Ingress) []rule.Finding {
 	if len(i.Status.LoadBalancer.Ingress) > 0 {
 		return nil
