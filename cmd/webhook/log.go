@@ -8,8 +8,8 @@ import (
 )
 
 // conflictsAsInfo logs an error at the level Info if another replica's write caused it. Two replicas
-// that start at the same time both create the certificate. The API server refuses one of them, which
-// tries again, so nobody has to act. cert-controller and controller-runtime log this as an error.
+// that start at the same time both create the certificate. The API server refuses one of them, and
+// that replica tries again. cert-controller and controller-runtime log this as an error.
 type conflictsAsInfo struct{ slog.Handler }
 
 func (h conflictsAsInfo) Handle(ctx context.Context, r slog.Record) error {

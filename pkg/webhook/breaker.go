@@ -144,6 +144,8 @@ func (b *breaker) metric() prometheus.Collector {
 const (
 	tryEvery = 10 * time.Second
 	tryAgain = time.Second // after a test call that left the decision open
+	// trySuspended is shorter than tryEvery, because there are no warnings until a test call succeeds.
+	trySuspended = 3 * time.Second
 	// suspendAfter is more than one, because a single test call may fail by chance.
 	suspendAfter = 3
 	resumeAfter  = 2
@@ -171,6 +173,9 @@ func (c *circuit) tried(came bool) {
 func (c *circuit) pause() time.Duration {
 	if c.suspended && c.back > 0 || !c.suspended && c.lost > 0 {
 		return tryAgain
+	}
+	if c.suspended {
+		return trySuspended
 	}
 	return tryEvery
 }

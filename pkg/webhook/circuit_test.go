@@ -34,6 +34,9 @@ func TestCircuit(t *testing.T) {
 			if soon := c.pause() == tryAgain; soon != (c.suspended == (try == '+')) || before != c.suspended && soon {
 				t.Errorf("%s: suspended %t, the next try after %s", tries, c.suspended, c.pause())
 			}
+			if c.suspended && c.pause() > trySuspended {
+				t.Errorf("%s: while calls are suspended, the next try after %s", tries, c.pause())
+			}
 			got += map[bool]string{false: ".", true: "s"}[c.suspended]
 		}
 		if got != want {

@@ -287,6 +287,20 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// If all replicas hang, nothing can suspend calls, so writes are slow until the kubelet has killed
+// them. docs/webhook.md promises that this takes two and a half minutes at most.
+func TestHangingReplicasAreKilled(t *testing.T) {
+	deployment, _ := find[appsv1.Deployment](t, rendered(t), "Deployment")
+	pod := deployment.Spec.Template.Spec
+	probe := pod.Containers[0].LivenessProbe
+	if probe == nil || probe.HTTPGet == nil || pod.TerminationGracePeriodSeconds == nil {
+		t.Fatalf("the probe %v, the grace period %v", probe, pod.TerminationGracePeriodSeconds)
+	}
+	if seconds := int64(probe.PeriodSeconds*probe.FailureThreshold) + *pod.TerminationGracePeriodSeconds; seconds > 150 {
+		t.Errorf("a hanging replica is killed after %d s, want at most 150", seconds)
+	}
+}
+
 // Additional arguments come last, so that they take effect.
 func TestArguments(t *testing.T) {
 	deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", "logLevel=debug,extraArgs={--log-level=error}"), "Deployment")

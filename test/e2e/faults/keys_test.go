@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// One write that takes 3,000 keys is no gap, for nobody. The object's record lists the newest
+// One write that takes 3,000 keys causes no gap. The object's record lists the newest
 // takeovers and counts the others (edge case 81).
 func TestManyKeys(t *testing.T) {
 	const keys = 3000

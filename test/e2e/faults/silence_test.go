@@ -28,7 +28,7 @@ func TestSilence(t *testing.T) {
 	tr.Silence(true)
 	tr.await(t, "calls are suspended", func() bool { return tr.suspended(t) == 3 })
 	tr.await(t, "it is said", func() bool {
-		return strings.Contains(tr.log.tail(1000), "the API server's calls fail")
+		return strings.Contains(tr.log.tail(1000), "the API server's calls are failing")
 	})
 	if n, err := r.Metric(t.Context(), "k8sconnect_admission_suspended"); err != nil || n != 1 {
 		t.Errorf("k8sconnect_admission_suspended is %g, want 1 (%v)", n, err)

@@ -49,6 +49,9 @@ type verdicts struct {
 	// users counts the entries with a user, and unknown the takeovers without one, among all
 	// entries.
 	users, unknown, of int
+	// forgotten counts the entries without a user although a replica answered the call, as the
+	// writer's warnings show.
+	forgotten int
 }
 
 func (v *verdicts) complain(l life, format string, args ...any) {
@@ -167,6 +170,8 @@ func (v *verdicts) entry(l life, e entry) {
 	}
 	if e.User != "" {
 		v.users++
+	} else if len(v.receipts[c.stamp].warnings) > 0 {
+		v.forgotten++
 	}
 }
 

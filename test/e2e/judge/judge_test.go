@@ -315,8 +315,8 @@ func (c *court) judge(t *testing.T, calm bool) {
 		t.Error(complaint)
 	}
 	share := v.share(lives, c.began, c.ended)
-	t.Logf("%d writes, %d takeovers of %d objects in %s; without a replica or a server: %v; gaps: %v; of an object's time, %.1f%% is declared; of %d entries, %d do not name their user, and %d are takeovers recorded as lost; %d calls had no answer",
-		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead, v.gaps, 100*share, v.of, v.of-v.users, v.unknown, c.ignored(t))
+	t.Logf("%d writes, %d takeovers of %d objects in %s; without a replica or a server: %v; gaps: %v; of an object's time, %.1f%% is declared; of %d entries, %d do not name their user (%d although a call was answered), and %d are takeovers recorded as lost; %d calls had no answer",
+		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead, v.gaps, 100*share, v.of, v.of-v.users, v.forgotten, v.unknown, c.ignored(t))
 	if c.ended.IsZero() {
 		return // goals only apply to kills
 	}
