@@ -168,7 +168,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	eventually(t, "told what came after it", func() bool { return contains(r.lines(), told[2]) })
 	declared := func() (c tracker.Coverage, ok bool) {
 		c, _ = p.history(t)
-		return c, slices.ContainsFunc(c.Gaps, func(g tracker.Span) bool { return !g.From.After(began.Add(time.Second)) && !g.To.Before(began) })
+		return c, slices.ContainsFunc(c.Gaps, func(g tracker.Gap) bool { return !g.From.After(began.Add(time.Second)) && !g.To.Before(began) })
 	}
 	eventually(t, "told or declared", func() bool {
 		_, ok := declared()
