@@ -95,10 +95,7 @@ func serveIdle(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServing(t.Context(), address, Options{CertDir: dir}, Parts{}, handlers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &serving{address: address, opts: Options{CertDir: dir}, handlers: handlers}
 	if err := s.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

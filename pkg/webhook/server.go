@@ -121,10 +121,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	}
 	s.certificate = parts.SelfSigned
 	address := net.JoinHostPort(s.opts.Host, strconv.Itoa(cmp.Or(s.opts.Port, defaultPort)))
-	server, err := newServing(context.Background(), address, s.opts, parts, handlers)
-	if err != nil {
-		return err
-	}
+	server := &serving{address: address, opts: s.opts, parts: parts, handlers: handlers}
 	lock, err := newLease(config, cmp.Or(s.opts.Lease, defaultLease), release{s.opts.Release, s.opts.Namespace})
 	if err != nil {
 		return err
