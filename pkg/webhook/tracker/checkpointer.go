@@ -104,17 +104,30 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	return nil
 }
 
-// liveIn returns Live, limited to the objects of the gaps. The records of other objects are complete.
+// liveIn returns Live, limited to the objects of the gaps. The records of other objects are complete,
+// or will be: a comparison would record a change that is about to be recorded once more.
 func (t *Tracker) liveIn(gaps []*pendingChange) func(types.UID) (ownership.Owners, string, bool) {
-	missed := map[types.UID]bool{}
+	missed, kinds := map[types.UID]bool{}, map[*watched]bool{}
 	for _, m := range gaps {
-		if m.gap.blind && m.gap.missed == nil {
+		switch {
+		case !m.gap.blind:
+		case m.watched == nil:
 			return t.Live
+		case m.gap.missed == nil:
+			kinds[m.watched] = true
+		default:
+			maps.Copy(missed, m.gap.missed)
 		}
-		maps.Copy(missed, m.gap.missed)
 	}
 	return func(uid types.UID) (owners ownership.Owners, version string, ok bool) {
-		if !missed[uid] {
+		concerned := missed[uid]
+		t.mu.Lock()
+		for w := range kinds {
+			_, found := w.objects[uid]
+			concerned = concerned || found
+		}
+		t.mu.Unlock()
+		if !concerned {
 			return owners, "", false
 		}
 		return t.Live(uid)

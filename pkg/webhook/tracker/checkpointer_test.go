@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -94,5 +96,36 @@ func TestPublish(t *testing.T) {
 	want := map[string]string{CheckpointKey: `{"heard":"` + noon.Format(time.RFC3339) + `"}`, CoverageKey: "coverage", ScopeKey: "two", NamespaceKey: "k8sconnect"}
 	if diff := cmp.Diff(want, public.last); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A gap is compared only for the objects that it concerns. A new leader whose first list of a quiet
+// kind is newer than the checkpoint must not compare other kinds, whose changes are being recorded.
+func TestOnlyObjectsOfGapsAreCompared(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gap  func(busy, quiet *watched) *pendingChange
+		want []types.UID
+	}{
+		"everything": {func(_, _ *watched) *pendingChange { return &pendingChange{gap: &gap{blind: true}} }, []types.UID{"a", "b", "c"}},
+		"a kind":     {func(_, quiet *watched) *pendingChange { return &pendingChange{watched: quiet, gap: &gap{blind: true}} }, []types.UID{"c"}},
+		"an object": {func(busy, _ *watched) *pendingChange {
+			return &pendingChange{watched: busy, gap: &gap{blind: true, missed: map[types.UID]bool{"b": true}}}
+		}, []types.UID{"b"}},
+		"not blindly": {func(busy, _ *watched) *pendingChange { return &pendingChange{watched: busy, gap: &gap{}} }, nil},
+	} {
+		s := begin(position{"9", noon})
+		s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
+		quiet := s.add(kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "services"}, name: "Service"}, position{})
+		s.take(s.see(quiet, fields("c", 5, "argo"), true, noon))
+		live := (&Tracker{state: s.state}).liveIn([]*pendingChange{tt.gap(s.w, quiet)})
+		var got []types.UID
+		for _, uid := range []types.UID{"a", "b", "c", "d"} {
+			if _, _, ok := live(uid); ok {
+				got = append(got, uid)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v are compared, want %v", name, got, tt.want)
+		}
 	}
 }
