@@ -229,7 +229,7 @@ func (t *Tally) Result() event.Deprecations {
 		out.Uses = append(out.Uses, *found)
 	}
 	if t.left > 0 {
-		out.Hint = "old entries are harmless; after the upgrade, rewrite them with: " +
+		out.Hint = "old entries do not block the upgrade, but after it they can block applies of custom resources; then rewrite them with: " +
 			command.Kubectl("k8sconnect", "owners") + " -A --migrate-versions"
 	}
 	slices.SortFunc(out.Uses, func(a, b event.DeprecatedUse) int {
@@ -254,6 +254,7 @@ func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 		Next: []string{
 			"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
 			"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,
+			"right after the upgrade: " + command.Kubectl("k8sconnect", "owners") + " " + d.Name + " -A --migrate-versions",
 		},
 	}, old != nil
 }
