@@ -24,6 +24,9 @@ import (
 // Explain adds advice to a server's refusal if we know more than the server says. It classifies
 // refusals by their causes, never by their text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
+	if lacking := lacksApply(in, err); lacking != nil {
+		return lacking
+	}
 	if gone := p.goneVersion(ctx, server, in, err); gone != nil {
 		return gone
 	}

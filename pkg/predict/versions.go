@@ -90,3 +90,25 @@ func droppedVersion(in *Prediction, err error) string {
 		command.Kubectl("get"), name, command.Kubectl("replace"), command.Kubectl("patch"), name, text.ShellQuote(string(patch)),
 		command.Kubectl("k8sconnect", "owners"), name)
 }
+
+// lacksApply explains the answer of an API that does not support server-side apply; nil for other
+// answers. A create is never refused because the object does not exist, so an API that answers that
+// does not support it either.
+func lacksApply(in *Prediction, err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil
+	}
+	details := status.Status().Details
+	absent := in.Live == nil && apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+		(details == nil || details.Kind == "" || details.Kind == in.Item.Kind.Resource)
+	if !absent && !object.LacksServerSideApply(status.Status()) {
+		return nil
+	}
+	verb := "create"
+	if in.Live != nil {
+		verb = "replace"
+	}
+	return object.Hinted("use "+command.Kubectl(verb)+" -f "+text.ShellQuote(in.Item.Source.File),
+		"the API of %s does not support server-side apply: %w", in.Item.Kind.GVR().GroupResource(), err)
+}

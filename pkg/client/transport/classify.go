@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Class is a class of failures that are handled alike.
@@ -28,7 +30,8 @@ const (
 	Lost
 )
 
-// Classify goes by the type, code and reason of the error, never by its message.
+// Classify goes by the type, code and reason of the error. The only message that it reads is the one
+// of [object.LacksServerSideApply].
 func Classify(err error, r Request) Class {
 	var status apierrors.APIStatus
 	var network net.Error
@@ -49,7 +52,12 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	switch s.Reason {
 	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServerTimeout:
 		return Busy
-	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonInternalError:
+	case metav1.StatusReasonInternalError:
+		if object.LacksServerSideApply(s) {
+			return Final
+		}
+		return busyOrLost(s)
+	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout:
 		return busyOrLost(s)
 	case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists:
 		if mayPass(s, r) {

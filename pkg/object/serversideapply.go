@@ -1,0 +1,16 @@
+package object
+
+import (
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LacksServerSideApply reports whether an API server cannot read the body of a server-side apply, as
+// some aggregated ones. Most answer 415. Others answer with an internal error that only its message
+// distinguishes from a passing one (projectcalico/calico#4959, istio/istio#51255).
+func LacksServerSideApply(s metav1.Status) bool {
+	return s.Code == http.StatusUnsupportedMediaType ||
+		s.Code == http.StatusInternalServerError && strings.Contains(s.Message, "no serializer defined")
+}
