@@ -53,8 +53,8 @@ func (l *losing) Apply(ctx context.Context, kind object.Kind, u *unstructured.Un
 }
 
 // The answer to a create is lost, however long it took. If the object is as the manifest says, the
-// run succeeds. If a colleague created it otherwise, the conflict names the colleague. Nobody is
-// blamed without a trace (edge case 85).
+// run succeeds. If a colleague created it otherwise, the conflict names the colleague (edge
+// case 85).
 func TestAnswerToCreateIsLost(t *testing.T) {
 	for name, took := range map[string]time.Duration{"soon": 0, "after five minutes": 5 * time.Minute} {
 		for _, marked := range []bool{true, false} {

@@ -253,7 +253,7 @@ func apart(s *structuralschema.Structural, at string, want, got any) []string {
 	case s.XMapType != nil, isList(want), isList(got):
 		return nil
 	case len(a) == 0 && len(b) == 0 && (isMap || want == nil) && (isAlso || got == nil):
-		return nil // Whether an empty map stays is no matter.
+		return nil // An empty map counts as absent.
 	case !isMap || !isAlso:
 		if reflect.DeepEqual(numbered(want), numbered(got)) {
 			return nil
