@@ -1,7 +1,6 @@
 package object
 
 import (
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +10,7 @@ import (
 // some aggregated ones. Most answer 415. Others answer with an internal error that only its message
 // distinguishes from a passing one (projectcalico/calico#4959, istio/istio#51255).
 func LacksServerSideApply(s metav1.Status) bool {
-	return s.Code == http.StatusUnsupportedMediaType ||
-		s.Code == http.StatusInternalServerError && strings.Contains(s.Message, "no serializer defined")
+	const unsupportedMediaType, internalServerError = 415, 500
+	return s.Code == unsupportedMediaType ||
+		s.Code == internalServerError && strings.Contains(s.Message, "no serializer defined")
 }

@@ -27,11 +27,11 @@ type losing struct {
 	lost    bool
 }
 
-type mayBeWritten struct{ error }
+type lostAnswerError struct{ error }
 
-func (e mayBeWritten) Unwrap() error { return e.error }
+func (e lostAnswerError) Unwrap() error { return e.error }
 
-func (e mayBeWritten) MayBeWritten() bool { return true }
+func (e lostAnswerError) MayBeWritten() bool { return true }
 
 func (l *losing) Apply(ctx context.Context, kind object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if how.DryRun || l.lost {
@@ -47,7 +47,7 @@ func (l *losing) Apply(ctx context.Context, kind object.Kind, u *unstructured.Un
 	}
 	err := error(apierrors.NewConflict(kind.GVR().GroupResource(), u.GetName(), errors.New("it exists")))
 	if l.marked {
-		err = mayBeWritten{err}
+		err = lostAnswerError{err}
 	}
 	return nil, err
 }

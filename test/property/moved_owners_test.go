@@ -32,7 +32,7 @@ func (r *refusing) Apply(ctx context.Context, kind object.Kind, u *unstructured.
 	if r.colleague == nil {
 		return nil, apierrors.NewInvalid(u.GroupVersionKind().GroupKind(), u.GetName(), nil)
 	}
-	if _, err := r.Server.Update(ctx, kind, r.colleague, object.Write{Manager: "colleague"}); err != nil {
+	if _, err := r.Update(ctx, kind, r.colleague, object.Write{Manager: "colleague"}); err != nil {
 		return nil, err
 	}
 	return r.Server.Apply(ctx, kind, u, how)

@@ -80,8 +80,10 @@ func TestTakeoverKeepsWhatKubectlKeeps(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			p := predict.Predictor{Manager: us, AdoptFrom: adopt.From{Once: []string{manager}},
-				Schema: func(object.Kind) openapi.Type { return published.Of(s.Published()) }}
+			p := predict.Predictor{
+				Manager: us, AdoptFrom: adopt.From{Once: []string{manager}},
+				Schema: func(object.Kind) openapi.Type { return published.Of(s.Published()) },
+			}
 			live := stored.DeepCopy()
 			did, err := applied(t, s, manifest, p)
 			if err != nil {
