@@ -37,6 +37,9 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		}
 		out.Item = item
 	}
+	if item.Object, err = p.withoutNulls(item, live, out.Adoption.Adopted); err != nil {
+		return out, err
+	}
 	paths, err := p.yields(item, live, out.Adoption.Adopted)
 	if err != nil {
 		return out, err

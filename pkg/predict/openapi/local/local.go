@@ -24,9 +24,9 @@ type Types struct {
 	structs sync.Map // maps a reflect.Type to its fields, a map[string]field
 }
 
-// Of returns the type of one of Kubernetes' own kinds, without defaults, because Go types have
-// none. It returns nil for other kinds, for kinds that the linked Go packages do not know, and for
-// alpha and beta versions.
+// Of returns the type of one of Kubernetes' own kinds. Of all defaults, it has only those of list
+// items' keys, because Go types have none. It returns nil for other kinds, for kinds that the linked
+// Go packages do not know, and for alpha and beta versions.
 func (t *Types) Of(kind object.Kind) openapi.Type {
 	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
@@ -41,14 +41,18 @@ func (t *Types) Of(kind object.Kind) openapi.Type {
 
 func (t *Types) of(f field) openapi.Type {
 	for f.value.Kind() == reflect.Pointer {
-		f.value = f.value.Elem()
+		f.value, f.pointer = f.value.Elem(), true
 	}
 	return typ{field: f, all: t}
 }
 
 type field struct {
 	value      reflect.Type
-	extensions map[string]string
+	extensions map[string]any
+	// ofKey is the default of a key field.
+	ofKey any
+	// pointer means that the field distinguishes its zero value from no value.
+	pointer bool
 }
 
 type typ struct {
@@ -124,7 +128,10 @@ func (t typ) Items() openapi.Type {
 	return t.all.of(field{value: t.value.Elem()})
 }
 
-func (t typ) Default() any { return nil }
+func (t typ) Default() any { return t.ofKey }
+
+// Pointer reports whether the Go type distinguishes a zero value from no value.
+func (t typ) Pointer() bool { return t.pointer }
 
 func (t typ) Extension(key string) any {
 	if value, ok := t.extensions[key]; ok {
@@ -139,6 +146,7 @@ func (t typ) Extension(key string) any {
 const (
 	mapType       = "x-kubernetes-map-type"
 	listType      = "x-kubernetes-list-type"
+	listMapKeys   = "x-kubernetes-list-map-keys"
 	patchStrategy = "x-kubernetes-patch-strategy"
 )
 
@@ -165,13 +173,13 @@ func collect(from reflect.Type, owner string, into map[string]field) {
 		case "":
 			collect(f.Type, owner, into)
 		default:
-			into[name] = field{f.Type, extensions(f, owner+"."+name)}
+			into[name] = field{value: f.Type, extensions: extensions(f, owner+"."+name), ofKey: keyDefaultOf(owner + "." + name)}
 		}
 	}
 }
 
-func extensions(f reflect.StructField, name string) map[string]string {
-	out := map[string]string{}
+func extensions(f reflect.StructField, name string) map[string]any {
+	out := map[string]any{}
 	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {
 		out[patchStrategy] = strategy
 	}
@@ -180,6 +188,9 @@ func extensions(f reflect.StructField, name string) map[string]string {
 	}
 	if as := mapTypeOf(name); as != "" {
 		out[mapType] = as
+	}
+	if keys := keysOf(name); keys != nil {
+		out[listMapKeys] = keys
 	}
 	return out
 }

@@ -38,6 +38,27 @@ func listTypeOf(field string) string {
 	return ""
 }
 
+// keysOf returns the key fields of a list's items if one of them has a default. Then an item that
+// omits the field has the default in its key.
+func keysOf(field string) []string {
+	switch field {
+	case "core.v1.Container.ports", "core.v1.EphemeralContainer.ports":
+		return []string{"containerPort", "protocol"}
+	case "core.v1.ServiceSpec.ports":
+		return []string{"port", "protocol"}
+	}
+	return nil
+}
+
+// keyDefaultOf returns the default of a key field. Kubernetes' other defaults are not needed.
+func keyDefaultOf(field string) any {
+	switch field {
+	case "core.v1.ContainerPort.protocol", "core.v1.ServicePort.protocol":
+		return "TCP"
+	}
+	return nil
+}
+
 // mapTypeOf returns the map type of a field if it differs from the map type of the field's Go type,
 // and "" otherwise.
 func mapTypeOf(field string) string {

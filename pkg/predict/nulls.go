@@ -1,0 +1,196 @@
+package predict
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// withoutNulls returns the manifest without the nulls that the server reads as "not set". The
+// server merges a manifest before it decodes the result into Go types and sets defaults. So a null
+// that is sent would differ from the live value in each run, and a list item whose key field is null
+// or empty would be added again in each run.
+//
+// In Kubernetes' own kinds, a null field means that the field is not set, a null text in a map or
+// list means "", and so does the empty key field of a list item if the key has a default. A null
+// stays if another manager owns the field: it asks for the removal of that manager's value. In
+// custom resources, a null may be a value, but not as part of a key.
+func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (*unstructured.Unstructured, error) {
+	u := item.Object
+	var known openapi.Type
+	if p.Known != nil {
+		known = p.Known(item.Kind)
+	}
+	n := nulls{builtIn: object.IsBuiltIn(item.GVK.Group)}
+	switch {
+	case n.builtIn && (known == nil || !openapi.IsBuiltIn(known)):
+		return u, nil
+	case !n.builtIn:
+		types := p.schemaOf(item)
+		if types == nil || !nullInItem(u.Object, false) {
+			return u, nil
+		}
+		if known = types(); known == nil {
+			return u, nil
+		}
+	}
+	var sets []*fieldpath.Set
+	if live != nil {
+		entries, err := managedfields.Entries(live)
+		if err != nil {
+			return u, err
+		}
+		for _, e := range managedfields.Others(entries, p.Manager) {
+			if !slices.Contains(adopted, e.Owner) {
+				sets = append(sets, e.Fields)
+			}
+		}
+	}
+	out, changed := n.value(u.Object, known, sets, nil)
+	if !changed {
+		return u, nil
+	}
+	return &unstructured.Unstructured{Object: out.(map[string]any)}, nil
+}
+
+type nulls struct {
+	builtIn bool
+}
+
+// value returns the value without its nulls. sets contains the fields of other managers. keys names
+// the key fields if the value is an item of a list.
+func (n nulls) value(v any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
+	if t == nil {
+		return v, false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return n.fields(v, t, sets, keys)
+	case []any:
+		return n.items(v, t, sets)
+	}
+	return v, false
+}
+
+func (n nulls) fields(m map[string]any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
+	var out map[string]any
+	edit := func() map[string]any {
+		if out == nil {
+			out = maps.Clone(m)
+		}
+		return out
+	}
+	for name, v := range m {
+		field := t.Property(name)
+		inMap := field == nil
+		if inMap {
+			field, _ = t.Values()
+		}
+		if field == nil {
+			continue
+		}
+		pe := fieldpath.Element{FieldName: &name}
+		below := fieldpath.BelowEach(sets, pe)
+		held := len(below) > 0 || slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
+		switch {
+		case slices.Contains(keys, name) && n.isUnsetKey(v, field):
+			delete(edit(), name)
+		case v == nil && !n.builtIn:
+		case v == nil && inMap:
+			if isText(field) {
+				edit()[name] = ""
+			}
+		case v == nil:
+			if !held {
+				delete(edit(), name)
+			}
+		default:
+			if changed, is := n.value(v, field, below, nil); is {
+				edit()[name] = changed
+			}
+		}
+	}
+	if out == nil {
+		return m, false
+	}
+	return out, true
+}
+
+// isUnsetKey reports whether the server replaces a key field's value with the key's default, but
+// only after it has merged the list by the value that was sent.
+func (n nulls) isUnsetKey(v any, field openapi.Type) bool {
+	return field.Default() != nil && (v == nil || n.builtIn && v == "")
+}
+
+func (n nulls) items(list []any, t openapi.Type, sets []*fieldpath.Set) (any, bool) {
+	items := openapi.Items(t)
+	if items == nil {
+		return list, false
+	}
+	keys := keysOf(t)
+	x := fieldpath.ItemsOf(sets...)
+	var out []any
+	for i, v := range list {
+		var below []*fieldpath.Set
+		if len(x.Names()) > 0 {
+			if pe, ok := x.Identify(v, func(fieldpath.Element) bool { return true }); ok {
+				below = fieldpath.BelowEach(sets, pe)
+			}
+		}
+		changed, is := n.value(v, items, below, keys)
+		if v == nil && n.builtIn && isText(items) {
+			changed, is = "", true
+		}
+		if !is {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(list)
+		}
+		out[i] = changed
+	}
+	if out == nil {
+		return list, false
+	}
+	return out, true
+}
+
+// keysOf returns the key fields of a list's items.
+func keysOf(list openapi.Type) []string {
+	var names []string
+	switch keys := list.Extension("x-kubernetes-list-map-keys").(type) {
+	case []any:
+		for _, key := range keys {
+			if name, ok := key.(string); ok {
+				names = append(names, name)
+			}
+		}
+	case []string:
+		return keys
+	}
+	return names
+}
+
+func isText(t openapi.Type) bool { return slices.Equal(t.Kinds(), []string{"string"}) }
+
+// nullInItem reports whether a list item in the value has a null field.
+func nullInItem(v any, inItem bool) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if field == nil && inItem || field != nil && nullInItem(field, false) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return nullInItem(item, true) })
+	}
+	return false
+}
