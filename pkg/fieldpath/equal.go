@@ -136,3 +136,17 @@ func Clone(v any) any {
 	}
 	return v
 }
+
+// IsZero reports whether a value is zero, empty or null.
+func IsZero(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	}
+	n, isNumber := AsFloat(v)
+	return isNumber && n == 0 || IsContainer(v) && IsEmpty(v)
+}

@@ -156,19 +156,9 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a value is zero, empty or null. The schemas of Kubernetes' own kinds
-// declare a zero or empty default for each required field, but the server does not fill it in.
-func isZero(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v == ""
-	case bool:
-		return !v
-	case nil:
-		return true
-	}
-	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
-}
+// The schemas of Kubernetes' own kinds declare a zero or empty default for each required field, but
+// the server does not fill it in.
+func isZero(v any) bool { return fieldpath.IsZero(v) }
 
 // covers reports whether the live value contains all of the stated value, apart from fields that
 // are zero. Otherwise the live value cannot be the stated value plus defaults.

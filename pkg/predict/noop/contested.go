@@ -46,7 +46,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	switch {
 	case c.certain && !j.rewritesLastApplied(): // The server ignores conflicts over values that kubectl last applied.
 		return Contested, c.found
-	case clear && len(c.found) == 0:
+	case clear && len(c.found) == 0 && j.changes():
 		return Clear, nil
 	}
 	return Doubtful, c.found

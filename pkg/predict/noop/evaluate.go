@@ -70,7 +70,7 @@ type Verdict int
 const (
 	// Doubtful means that only the server knows whether there is a conflict or a change.
 	Doubtful Verdict = iota
-	// Clear means that the manifest changes something without a conflict.
+	// Clear means that the manifest certainly changes something, and has no conflict.
 	Clear
 	// Unchanged means that the apply is a no-op.
 	Unchanged

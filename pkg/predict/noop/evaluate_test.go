@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, want: refused, conflicts: []string{".spec.replicas", fieldstest.App + ".image"},
 		},
 		"manifest has the values of others": {
-			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".spec.replicas": int64(5), fieldstest.App + ".image": "app:1.2"}, want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".spec.replicas": int64(5), fieldstest.App + ".image": "app:1.2"}, want: doubtful,
 		},
 		"additional label of ours": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.labels.tier": "x"}), want: clearly,
@@ -60,10 +60,10 @@ func TestJudge(t *testing.T) {
 		},
 		"atomic selector differs (edge case 5)": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: webOurs,
-			liveEdits: edits{".spec.selector.theirs": "x"}, want: clearly,
+			liveEdits: edits{".spec.selector.theirs": "x"}, want: doubtful,
 		},
 		"a field the server defaulted": {
-			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{fieldstest.App + ".imagePullPolicy": "IfNotPresent"}), want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{fieldstest.App + ".imagePullPolicy": "IfNotPresent"}), want: doubtful,
 		},
 		"another kind":         {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".kind": "DaemonSet"}), want: doubtful},
 		"no metadata":          {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".metadata": fieldstest.Absent}, want: doubtful},
@@ -90,7 +90,7 @@ metadata: {name: dns, namespace: prod}
 spec:
   selector: {app: dns}
   ports: [{name: dns, port: 53}, {name: dns-tcp, port: 53}]
-`, want: clearly,
+`, want: doubtful,
 		},
 		"key stated that was defaulted before": {
 			live: fieldstest.DnsLive, manifest: `
@@ -100,7 +100,7 @@ metadata: {name: dns, namespace: prod}
 spec:
   selector: {app: dns}
   ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53, protocol: TCP}]
-`, want: clearly,
+`, want: doubtful,
 		},
 		"items in another order": {
 			live: fieldstest.DnsLive, manifest: `
@@ -110,7 +110,7 @@ metadata: {name: dns, namespace: prod}
 spec:
   selector: {app: dns}
   ports: [{name: dns-tcp, port: 53}, {name: dns, port: 53, protocol: UDP}]
-`, want: clearly,
+`, want: doubtful,
 		},
 		"duplicate item": {
 			live: fieldstest.DnsLive, manifest: `
@@ -129,21 +129,21 @@ spec:
 			manifestEds: edits{".metadata.finalizers": []any{"example.com/theirs", "example.com/ours"}},
 		},
 		"label of theirs, equal": {
-			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "operator"}}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "operator"}}, want: doubtful,
 		},
 		"label of theirs, another": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "me"}},
 			want: refused, conflicts: []string{".metadata.labels.owner"},
 		},
 		"labels set to an empty map (edge case 13)": {
-			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: doubtful,
 		},
 		"label of theirs as null (edge case 16)": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": nil}},
 			want: doubtful, conflicts: []string{".metadata.labels.owner"},
 		},
 		"empty text is not absent (edge case 16)": {
-			live: fieldstest.ConfLive, manifest: fieldstest.Conf, liveEdits: edits{".data.empty": fieldstest.Absent}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, liveEdits: edits{".data.empty": fieldstest.Absent}, want: doubtful,
 		},
 		"a manager that has applied nothing yet": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manager: "new", want: clearly,
@@ -233,7 +233,7 @@ metadata:
 data: {a: "1"}
 `
 	manifest := fieldstest.Read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)
-	for manager, want := range map[string]noop.Verdict{"kubectl": clearly, fieldstest.Us: settled} {
+	for manager, want := range map[string]noop.Verdict{"kubectl": doubtful, fieldstest.Us: settled} {
 		live := fieldstest.Read(t, text)
 		live.Object["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)["manager"] = manager
 		if got, _ := noop.Evaluate(live, manifest, manager); got != want {
