@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,38 +97,32 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 			return
 		}
 	}
-	e.warnOfRewriting(t, answer)
+	e.warnOfRewriting(t, answer, out.Action)
 	e.seen(t.Item, t.Live, answer, out.Action != event.Unchanged && out.Action != event.Shared)
 	e.finish(out)
 }
 
 // warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
-// case 15). A retry would not help.
-func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
+// case 15). A retry would not help. A run that writes nothing does not repeat the warning.
+func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured, action event.Action) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
-	changes, err := predict.Rewritten(answer, t.Stated, e.Predictor.Manager)
+	if action == event.Unchanged {
+		return
+	}
+	changes, err := e.Predictor.Rewritten(&t.Prediction, answer)
 	if err != nil {
 		return
 	}
 	for _, c := range redact.Changes(t.Item.Ref, changes) {
-		e.emit(event.Warned{Ref: t.Item.Ref, Text: fmt.Sprintf(
-			"%s is %v, not %v: something in the cluster rewrites it", c.Path, text(c.To), text(c.From))})
+		e.emit(event.Warned{Ref: t.Item.Ref, Text: predict.RewritingWarning(c)})
 	}
-}
-
-// text quotes strings, so that "1" differs from 1.
-func text(v any) string {
-	if s, ok := v.(string); ok {
-		return strconv.Quote(s)
-	}
-	return fmt.Sprint(v)
 }
 
 // compare describes in the event (out) what the apply changed. A new resource version alone is not
 // a change, nor is shared ownership of an equal value (edge case 27). Releasing a field is a
-// change.
+// change, and so is a change of the object that only our apply can have made.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -159,6 +152,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		out.Action = event.Configured
 	case t.Adopts():
 		out.Action = event.Shared
+	case len(e.Predictor.Unseen(&t.Prediction, answer)) > 0:
+		out.Action = event.Configured
 	default:
 		out.Action = event.Unchanged
 		if out.Sharing, err = e.sharing(t, answer); out.Sharing != nil {

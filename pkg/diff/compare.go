@@ -46,6 +46,9 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 		}
 	}
 	changes = append(changes, contestedBesides(changes, p)...)
+	if len(changes) == 0 && !p.Adopts() {
+		changes = e.Predictor.Unseen(p, p.Answer)
+	}
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	if len(changes) > 0 {
 		out.Action, out.Changes = event.Update, changes

@@ -216,8 +216,23 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	if text := predict.Contradiction(p.Item); text != "" {
 		e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
 	}
+	e.rewritten(p, compared.Action)
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
 	e.compared(compared)
+}
+
+// rewritten warns, like apply, about values that something in the cluster rewrites.
+func (e *Engine) rewritten(p *predict.Prediction, action event.Action) {
+	if action == event.None || p.Answer == nil {
+		return
+	}
+	changes, err := e.Predictor.Rewritten(p, p.Answer)
+	if err != nil {
+		return
+	}
+	for _, c := range redact.Changes(p.Item.Ref, changes) {
+		e.emit(event.Warned{Ref: p.Item.Ref, Text: predict.RewritingWarning(c)})
+	}
 }
 
 func (e *Engine) judged(p *predict.Prediction) {

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,13 +12,15 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
 // Rewritten returns the applied paths whose value in the server's response differs from the sent
 // value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
 // case 15). In each change, From is the sent value and To is the value in the response. A different
-// spelling of an equal quantity or duration (edge case 11) is ignored.
+// spelling of an equal quantity, time or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -35,6 +38,43 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	return out, nil
 }
 
+// Rewritten returns the paths of the apply that something in the cluster rewrote. In Kubernetes' own
+// kinds, a zero value means "not set" unless the field is a pointer in the Go type. The server itself
+// replaces it by a default, which is not a rewriting.
+func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
+	changes, err := Rewritten(answer, in.Stated, p.Manager)
+	if err != nil || len(changes) == 0 || !object.IsBuiltIn(in.Item.GVK.Group) {
+		return changes, err
+	}
+	var types openapi.Schema
+	if p.Known != nil {
+		types.Fetch = func() openapi.Type { return p.Known(in.Item.Kind) }
+	} else {
+		types.Fetch = func() openapi.Type { return nil }
+	}
+	return slices.DeleteFunc(changes, func(c managedfields.Change) bool {
+		return fieldpath.IsZero(c.From) && !isPointer(types.At(c.Path))
+	}), nil
+}
+
+func isPointer(t openapi.Type) bool {
+	p, ok := t.(interface{ Pointer() bool })
+	return ok && p.Pointer()
+}
+
+// RewritingWarning is the warning for a path whose value the cluster rewrites.
+func RewritingWarning(c managedfields.Change) string {
+	return fmt.Sprintf("%s is %v, not %v: something in the cluster rewrites it", c.Path, quoted(c.To), quoted(c.From))
+}
+
+// quoted quotes strings, so that "1" differs from 1.
+func quoted(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
+
 // Terminating is the warning for an object that is being deleted.
 const Terminating = "is being deleted; applied changes will be lost"
 
@@ -48,6 +88,10 @@ func sameText(a, b any) bool {
 	y, isTextToo := b.(string)
 	if !isText || !isTextToo {
 		return false
+	}
+	if at, err := time.Parse(time.RFC3339, x); err == nil {
+		other, err := time.Parse(time.RFC3339, y)
+		return err == nil && at.Equal(other)
 	}
 	d, err := time.ParseDuration(x)
 	if err != nil {

@@ -93,14 +93,14 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 
 func (u union) unmeant(body, live map[string]any) []string {
 	stated, there := mapAt(u.path, body), mapAt(u.path, live)
-	meant, says := stated[u.discriminator].(string)
+	meant, _ := stated[u.discriminator].(string) // The server reads "" as not set.
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(there)) {
 		_, isStated := stated[name]
 		by, isMember := u.members[name]
 		switch {
 		case isStated:
-		case u.discriminator != "" && says && isMember && by != meant:
+		case u.discriminator != "" && meant != "" && isMember && by != meant:
 			names = append(names, name)
 		case u.discriminator == "" && name != "name" && len(stated) > 1:
 			names = append(names, name)
