@@ -263,6 +263,8 @@ func (p *Prediction) NoChange() bool {
 type View struct {
 	Before, After map[string]any
 	Set           *fieldpath.Set
+	// same means that the whole object has the same content before and after.
+	same bool
 }
 
 // View returns the object before and after an apply. answer is the server's response to the apply
@@ -288,6 +290,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 		view.After = stated(in.Body)
 	} else {
 		view.After = managedfields.Project(answer.Object, set)
+		view.same = in.Live != nil && sameContent(in.Live, answer)
 	}
 	return view, nil
 }
@@ -327,6 +330,9 @@ func stated(manifest *unstructured.Unstructured) map[string]any {
 
 // Changes returns the differences between Before and After.
 func (v View) Changes() []managedfields.Change {
+	if v.same {
+		return nil
+	}
 	return managedfields.Compare(v.Before, v.After, v.Set)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -28,19 +29,6 @@ func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured,
 	if p.Known != nil {
 		known = p.Known(item.Kind)
 	}
-	n := nulls{builtIn: object.IsBuiltIn(item.GVK.Group)}
-	switch {
-	case n.builtIn && (known == nil || !openapi.IsBuiltIn(known)):
-		return u, nil
-	case !n.builtIn:
-		types := p.schemaOf(item)
-		if types == nil || !nullInItem(u.Object, false) {
-			return u, nil
-		}
-		if known = types(); known == nil {
-			return u, nil
-		}
-	}
 	var sets []*fieldpath.Set
 	if live != nil {
 		entries, err := managedfields.Entries(live)
@@ -53,11 +41,43 @@ func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured,
 			}
 		}
 	}
-	out, changed := n.value(u.Object, known, sets, nil)
-	if !changed {
-		return u, nil
+	if known != nil && openapi.IsBuiltIn(known) {
+		return without(u, nulls{builtIn: true}, known, sets), nil
 	}
-	return &unstructured.Unstructured{Object: out.(map[string]any)}, nil
+	if known = p.metadataType(); known != nil {
+		u = without(u, nulls{builtIn: true}, onlyMetadata{known}, sets)
+	}
+	if types := p.schemaOf(item); types != nil && nullInItem(u.Object, false) {
+		u = without(u, nulls{}, types(), sets)
+	}
+	return u, nil
+}
+
+func without(u *unstructured.Unstructured, n nulls, t openapi.Type, sets []*fieldpath.Set) *unstructured.Unstructured {
+	out, changed := n.value(u.Object, t, sets, nil)
+	object, isMap := out.(map[string]any)
+	if !changed || !isMap {
+		return u
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+// metadataType returns a type of Kubernetes' own, because all kinds share the type of their metadata.
+func (p Predictor) metadataType() openapi.Type {
+	if p.Known == nil {
+		return nil
+	}
+	return p.Known(object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}})
+}
+
+// onlyMetadata knows only the metadata of a kind.
+type onlyMetadata struct{ openapi.Type }
+
+func (t onlyMetadata) Property(name string) openapi.Type {
+	if name != "metadata" {
+		return nil
+	}
+	return t.Type.Property(name)
 }
 
 type nulls struct {

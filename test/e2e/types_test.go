@@ -156,9 +156,10 @@ func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema,
 	if is.name != "" && own.Name() != is.name {
 		t.Errorf("%s: it is a %q, published as %q", path, own.Name(), is.name)
 	}
-	if own.Default() != nil {
-		t.Errorf("%s: has a default, unlike the Go types", path)
+	if own.Default() != nil && own.Default() != is.value {
+		t.Errorf("%s: its default is %v, published: %v", path, own.Default(), is.value)
 	}
+	j.compareKeys(t, doc, path, is, own)
 	if name := own.Name(); name != "" {
 		if j.seen[name] {
 			return
@@ -170,6 +171,30 @@ func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema,
 		j.types++
 	}
 	j.compareBelow(t, doc, path, is, own)
+}
+
+// compareKeys compares the key fields of a list's items if one of them has a default.
+func (j *judge) compareKeys(t *testing.T, doc document, path string, is use, own openapi.Type) {
+	t.Helper()
+	if is.Items == nil || is.Items.Schema == nil {
+		return
+	}
+	published, _ := is.extensions["x-kubernetes-list-map-keys"].([]any)
+	items := doc.use(is.Items.Schema)
+	hasDefault := false
+	var want []string
+	for _, key := range published {
+		name, _ := key.(string)
+		want = append(want, name)
+		field := items.Properties[name]
+		if value := doc.use(&field).value; value != nil && value != "" {
+			hasDefault = true
+		}
+	}
+	got, _ := own.Extension("x-kubernetes-list-map-keys").([]string)
+	if hasDefault && !slices.Equal(got, want) || !hasDefault && got != nil {
+		t.Errorf("%s: the keys are %q, published: %q", path, got, want)
+	}
 }
 
 func (j *judge) compareBelow(t *testing.T, doc document, path string, is use, own openapi.Type) {
