@@ -146,6 +146,9 @@ func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 
 func head(notes map[string]string) (Run, error) {
 	run := Run{ID: notes[runNote], Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
+	if failed := notes[failedNote]; failed != "" {
+		run.Failed = strings.Split(failed, "\n")
+	}
 	var err error
 	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
 		return run, fmt.Errorf("its start time: %w", err)

@@ -33,6 +33,7 @@ const (
 	tooLarge    = "k8sconnect.io/too-large"
 	formatNote  = "k8sconnect.io/history-format"
 	placeNote   = "k8sconnect.io/place"
+	failedNote  = "k8sconnect.io/failed" // objects, one a line
 	field       = "objects"
 
 	// The server limits the data of a Secret to 1 MiB.
@@ -79,6 +80,9 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 		}
 		if run.TooLarge {
 			notes[tooLarge] = "true"
+		}
+		if len(run.Failed) > 0 {
+			notes[failedNote] = strings.Join(run.Failed, "\n")
 		}
 		part := content[min(i*partSize, len(content)):min((i+1)*partSize, len(content))]
 		secrets[i] = &unstructured.Unstructured{Object: map[string]any{

@@ -269,7 +269,7 @@ func refused(t *testing.T, err error, why, hint string) {
 func namesIn(hint string) string {
 	lines := strings.Split(hint, "\n")
 	for i, line := range lines[1:] {
-		lines[i+1] = regexp.MustCompile(`^    (\S+) of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, by jane@laptop$`).ReplaceAllString(line, "$1")
+		lines[i+1] = regexp.MustCompile(`^    (\S+) of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, by jane@laptop(: failed)?$`).ReplaceAllString(line, "$1")
 	}
 	return strings.Replace(strings.Join(lines, ", "), ":, ", ": ", 1)
 }
@@ -303,12 +303,12 @@ func TestGap(t *testing.T) {
 	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
 	_, err := gap.To("")
-	refused(t, err, "run2: it is not in the history", "available runs: run1, run0")
+	refused(t, err, "run2: it is not in the history", "available runs: run3, run1, run0")
 	_, err = without.To("run3")
 	refused(t, err, "run3: it is not in the history", "available runs: run2, run1, run0")
 	// Even without the Lease, the history shows which run the last run followed.
 	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
-	refused(t, err, "run2: it is not in the history", "available runs: run1, run0")
+	refused(t, err, "run2: it is not in the history", "available runs: run3, run1, run0")
 }
 
 // A run with the same input as the last run is recorded only if the last run is not in the history.
@@ -378,14 +378,60 @@ func TestRunsAreOrderedByNumberNotClock(t *testing.T) {
 	}
 }
 
+// A rollback that did not succeed is continued: without an id, each repetition has the same target,
+// whatever became of it, and whether or not the run is stored. A rollback that succeeded is a run
+// like any other. The first apply after an unfinished rollback can be rolled back to that target, but
+// not to the run that the rollback was to leave.
+func TestRollbackIsContinued(t *testing.T) {
+	for name, test := range map[string]struct {
+		result        history.Result
+		again, undone string // the targets of the next rollback, and of the one after another apply
+	}{
+		"killed":      {history.Running, "run0", "run0"},
+		"failed":      {history.Failed, "run0", "run0"},
+		"rolled back": {history.RolledBack, "run0", "run1"},
+		"succeeded":   {history.Applied, "run1", "back1"},
+	} {
+		for _, stored := range []bool{true, false} {
+			secrets, last := chain(t, "AA")
+			target := history.Name{ID: "run0", Input: "sha256:0"}
+			follow := func(id string, result history.Result, to history.Name) {
+				kept := of(secrets, last)
+				run := runOf(id, result, configMap("a", id))
+				run.Input, run.Place.RollbackTo = "sha256:"+id, to
+				if last, _ = kept.Follow(run); stored {
+					secrets = append(secrets, encode(t, last)...)
+				}
+				text, err := history.Note(last)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last, err = history.ReadNote(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 2 {
+				follow(fmt.Sprint("back", i), test.result, target)
+				if got, err := of(secrets, last).To(""); got.ID != test.again && (stored || test.result != history.Applied) {
+					t.Errorf("%s, stored %t: rollback %d leads to %q (%v), want %s", name, stored, i+2, got.ID, err, test.again)
+				}
+				if test.result == history.Applied {
+					test.again = "back0"
+				}
+			}
+			follow("fix", history.Applied, history.Name{})
+			if got, err := of(secrets, last).To(""); got.ID != test.undone && (stored || test.result != history.Applied) {
+				t.Errorf("%s, stored %t: after another apply, a rollback leads to %q (%v), want %s", name, stored, got.ID, err, test.undone)
+			}
+		}
+	}
+}
+
 func TestRollbackDoesNotSkipTooLargeRun(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
 		secrets, last := chain(t, results)
 		_, err := of(secrets, last).To("")
-		want := "available runs: run0"
-		if results == "ALA" {
-			want = "available runs: run2, run0"
-		}
+		want := "available runs: run2, run0"
 		refused(t, err, "run1: its manifests were too large for the history", want)
 		// The same is true for a former version, which does not record the places of runs.
 		for _, u := range secrets {

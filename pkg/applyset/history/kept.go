@@ -20,37 +20,41 @@ type Kept struct {
 	Last Run
 }
 
-// To returns the run with the id. Without an id, it returns the last successful run before the
-// newest one. If that run cannot be used, it returns an error, because the user would not expect an
-// even older run.
+// To returns the run with the id, even if it did not succeed. Without an id, it returns the last
+// successful run before the newest one; if the newest one is a rollback that did not succeed, it
+// returns the run to which that one was to go back. If the run cannot be used, To returns an error,
+// because the user would not expect an even older run.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
 		return k.called(id, all)
 	}
 	if err := k.blind(); err != nil {
-		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to roll back to: %s", err.Error())
+		return Run{}, object.Hinted(naming(available(all)), "it is unknown which run to roll back to: %s", err.Error())
 	}
 	last, ok := newest(all)
 	if !ok {
-		return Run{}, errNoneBefore
+		return Run{}, noneBefore(all)
 	}
 	before, known := before(last, all)
+	if target := last.Unfinished(); target != (Name{}) {
+		before, known = target, true
+	}
 	switch {
 	case !known:
-		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to roll back to: the run before run %s is not recorded", last.ID)
+		return Run{}, object.Hinted(naming(available(all)), "it is unknown which run to roll back to: the run before run %s is not recorded", last.ID)
 	case before == Name{}:
-		return Run{}, errNoneBefore
+		return Run{}, noneBefore(all)
 	}
 	at := slices.IndexFunc(all, func(r Run) bool { return r.Name() == before })
 	if at < 0 {
-		return Run{}, unusable(before.ID, errNotKept.Error(), usableOf(all))
+		return Run{}, unusable(before.ID, errNotKept.Error(), available(all))
 	}
 	return readable(all[at], all)
 }
 
 func (k Kept) called(id string, all []Run) (Run, error) {
-	known, named := usableOf(all), named(all, id)
+	known, named := available(all), named(all, id)
 	switch {
 	case len(named) > 1:
 		return Run{}, object.Hinted("name one of them:"+listed(names(named)),
@@ -62,8 +66,6 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 			}
 		}
 		return Run{}, object.Hinted(others(known), "the history has no run %s", id)
-	case named[0].damage == nil && !named[0].TooLarge && !named[0].Usable():
-		return Run{}, unusable(id, "it did not succeed ("+string(named[0].Result)+")", known)
 	}
 	return readable(named[0], all)
 }
@@ -97,6 +99,8 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 		run.Place.Known = true
 	case last.Result == Applied:
 		run.Place.Known, run.Place.Before = true, last.Name()
+	case last.Unfinished() != Name{} && last.Result != RolledBack && run.Place.RollbackTo == Name{}:
+		run.Place.Known, run.Place.Before = true, last.Unfinished() // Nobody wants to return to the run before the rollback.
 	default:
 		run.Place.Before, run.Place.Known = before(last, k.all())
 	}
@@ -200,7 +204,7 @@ func readable(run Run, all []Run) (Run, error) {
 	default:
 		return run, nil
 	}
-	return Run{}, unusable(run.ID, why, usableOf(all))
+	return Run{}, unusable(run.ID, why, available(all))
 }
 
 // Listed is a run in a list. Name is the name that a rollback accepts. Line shows the run's time
@@ -222,14 +226,19 @@ func (k Kept) List() []Listed {
 	return out
 }
 
-var errNoneBefore error = &object.HintedError{
-	Err:    errors.New("the history has no earlier successful run"),
-	Advice: "apply the manifests that you want to roll back to",
+// noneBefore returns the error of a history in which no run before the newest one succeeded.
+func noneBefore(all []Run) error {
+	err := errors.New("the history has no earlier successful run")
+	known := available(all)
+	if len(known) < 2 { // The newest run is one of them.
+		return &object.HintedError{Err: err, Advice: "apply the manifests that you want to roll back to"}
+	}
+	return &object.HintedError{Err: err, Advice: naming(known)}
 }
 
 func others(known []string) string {
 	if len(known) == 0 {
-		return "the history has no successful run to roll back to: apply the manifests that you want"
+		return "the history has no run to roll back to: apply the manifests that you want"
 	}
 	return "available runs:" + listed(known)
 }

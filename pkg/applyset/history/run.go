@@ -48,6 +48,8 @@ type Run struct {
 	// TooLarge means that the manifests exceed the limit of the history, so a rollback is
 	// impossible.
 	TooLarge bool
+	// Failed lists some of the objects that the run did not apply, as people name them.
+	Failed []string
 	// Place is zero if an earlier version of this program recorded the run.
 	Place Place
 
@@ -61,7 +63,7 @@ type Object struct {
 	Withheld bool
 }
 
-// Usable reports whether the set can be rolled back to the run.
+// Usable reports whether the set can be rolled back to the run without naming it.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
 // ObjectOf returns a copy of a manifest for the history. A Secret outside the parent's namespace
@@ -147,14 +149,30 @@ func names(runs []Run) []string {
 	return out
 }
 
-func usableOf(runs []Run) []string {
+// available describes the runs whose manifests are kept.
+func available(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
-		if runs[i].Usable() && runs[i].damage == nil {
-			out = append(out, runs[i].as(name))
+		r := runs[i]
+		if r.damage != nil || r.TooLarge {
+			continue
 		}
+		text := r.as(name)
+		if r.Result != Applied {
+			text += ": " + string(r.Result)
+		}
+		out = append(out, text)
 	}
 	return out
+}
+
+// Unfinished returns the run to which the run was to go back; zero if the run is no rollback, or
+// has succeeded.
+func (r Run) Unfinished() Name {
+	if r.Result == Applied {
+		return Name{}
+	}
+	return r.Place.RollbackTo
 }
 
 // format is the version of the stored format. Runs from earlier versions of this program have no
@@ -170,6 +188,8 @@ type Place struct {
 	Known  bool  `json:"known"`
 	// Before is the last successful run before this one; zero if there was none.
 	Before Name `json:"before,omitzero"`
+	// RollbackTo is the run that this one goes back to; zero if it is no rollback.
+	RollbackTo Name `json:"rollbackTo,omitzero"`
 }
 
 // Name identifies a run in its set. Users choose ids, and may reuse an id with different input.

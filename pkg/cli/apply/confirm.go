@@ -34,8 +34,9 @@ type lookahead struct {
 	// prefetched returns the objects that the comparison has read.
 	prefetched *prefetch.Reader
 	emit       func(event.Event)
-	// failed lists the objects that could not be compared.
-	failed []object.Ref
+	// failed lists the objects that could not be compared; unknown is the error that counts them.
+	failed  []event.Applied
+	unknown error
 
 	mu     sync.Mutex
 	judged map[object.Key]judgement
@@ -66,13 +67,14 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 	if err != nil {
 		return nil, err
 	}
-	proposed := Proposal{Plan: &l.plan, Covers: setrun.Covers(r.predictor.Manager, member)}
+	proposed := Proposal{Plan: &l.plan, Unknown: l.unknown, Covers: setrun.Covers(r.predictor.Manager, member)}
 	if r.lock != nil {
 		if last, _, err := r.lock.Last(); err == nil {
 			proposed.Last = last
 		}
 	}
 	if l.held, err = r.Approve(proposed); err != nil {
+		l.reportFailed()
 		return nil, err
 	}
 	l.prefetched = prefetch.Start(ctx, l, r.plan)
@@ -94,7 +96,12 @@ func (o *Options) confirm(given string, changed bool) error {
 		return err
 	}
 	o.live, o.ask, o.Set.Reviewed = nil, nil, true
-	o.Approve = func(p Proposal) (bool, error) { return true, c.allows(p.Plan, p.Covers, time.Now()) }
+	o.Approve = func(p Proposal) (bool, error) {
+		if p.Unknown != nil {
+			return false, p.Unknown
+		}
+		return true, c.allows(p.Plan, p.Covers, time.Now())
+	}
 	return nil
 }
 
@@ -116,7 +123,8 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 		return nil, context.Cause(ctx)
 	}
 	if unknown, ok := errors.AsType[*diff.UnknownError](err); ok {
-		return nil, errors.New("nothing was written: " + unknown.Error())
+		l.unknown = errors.New("nothing was written: " + unknown.Error())
+		return l, nil
 	}
 	if err != nil && !errors.Is(err, diff.ErrDiffers) {
 		return nil, err
@@ -124,21 +132,28 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 	return l, nil
 }
 
-// see adds an event to the plan. An object that could not be compared ends the run, so it is also
-// reported as failed, unless an interrupt is the reason.
+// see adds an event to the plan, and collects the objects that could not be compared, unless an
+// interrupt is the reason.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown && !errors.Is(c.Err, context.Canceled) {
-		l.failed = append(l.failed, c.Ref)
-		l.emit(event.Applied{Ref: c.Ref, Source: c.Source, Action: event.Failed, Err: c.Err})
+		l.failed = append(l.failed, event.Applied{Ref: c.Ref, Source: c.Source, Action: event.Failed, Err: c.Err})
+	}
+}
+
+// reportFailed reports the objects that could not be compared, for a run that ends without writes.
+func (l *lookahead) reportFailed() {
+	for _, e := range l.failed {
+		l.emit(e)
 	}
 }
 
 // skip reports the objects of an interrupted check, which has written nothing.
 func (l *lookahead) skip(p *plan.Plan, why error) {
+	l.reportFailed()
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
-			if !slices.Contains(l.failed, item.Ref) {
+			if !slices.ContainsFunc(l.failed, func(e event.Applied) bool { return e.Ref == item.Ref }) {
 				l.emit(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
 			}
 		}

@@ -60,6 +60,8 @@ type Options struct {
 	History    int
 	// Journal is nil without --atomic.
 	Journal *restore.Journal
+	// RollbackTo is the run of the set that this one goes back to; zero if it is no rollback.
+	RollbackTo history.Name
 	// Approve is called before the first write. held means that the run must make exactly the
 	// proposed changes. If Approve is nil, every change is approved.
 	Approve func(Proposal) (held bool, err error)
@@ -86,6 +88,8 @@ type Proposal struct {
 	Plan *review.Plan
 	// Covers is the data that the plan's digest covers in addition to the objects.
 	Covers []string
+	// Unknown is set if it is unknown how some objects would change.
+	Unknown error
 	// Last is the newest run recorded with the lock of the set; zero if there is none.
 	Last history.Run
 }

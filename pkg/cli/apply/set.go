@@ -57,7 +57,7 @@ func (r *run) applySet(ctx context.Context) error {
 		keeper.Begin(ctx, r.Run, r.plan)
 		applied := r.carryOut(ctx, r.engine(member, reviewed, emit))
 		err := r.rollBack(ctx, member.End(ctx, applied, r.Input.LeftOut()))
-		keeper.End(ctx, r.result(err))
+		keeper.End(ctx, r.result(err), counts.Failed())
 		r.lock.Ended(r.result(err))
 		return err
 	})
@@ -103,6 +103,6 @@ func (r *run) keeper(set *setrun.Set) *setrun.Keeper {
 	}
 	return &setrun.Keeper{
 		Server: r.client, Parent: set.Record.Parent, Who: setrun.Caller(), Keep: r.History, Emit: r.Out.Print,
-		History: r.lock,
+		History: r.lock, RollbackTo: r.RollbackTo,
 	}
 }

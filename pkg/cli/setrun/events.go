@@ -3,6 +3,7 @@ package setrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +80,7 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 type Tally struct {
 	mu     sync.Mutex
 	counts map[event.Action]int
+	failed []string
 }
 
 // Counting returns a function that counts events and passes them to emit.
@@ -90,10 +92,27 @@ func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 				t.counts = map[event.Action]int{}
 			}
 			t.counts[a.Action]++
+			if isFailure(a.Action) && len(t.failed) < mostFailed {
+				t.failed = append(t.failed, a.Ref.String())
+			}
 			t.mu.Unlock()
 		}
 		emit(e)
 	}
+}
+
+// mostFailed limits the names that the history keeps of a failed run.
+const mostFailed = 10
+
+func isFailure(a event.Action) bool {
+	return a == event.Failed || a == event.InConflict || a == event.Unknown
+}
+
+// Failed returns the names of the first objects that were not applied.
+func (t *Tally) Failed() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.failed)
 }
 
 // String returns the counts, such as "3 created, 57 unchanged".

@@ -31,7 +31,9 @@ type Keeper struct {
 	Who    string
 	// Keep is the number of runs to keep; zero keeps none.
 	Keep int
-	Emit func(event.Event)
+	// RollbackTo is the run that this one goes back to; zero if it is no rollback.
+	RollbackTo history.Name
+	Emit       func(event.Event)
 	// History is nil for a Keeper that only reads.
 	History History
 
@@ -78,7 +80,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 		}
 		return errors.New("its parent has no namespace, and a history needs one for its Secrets")
 	}
-	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
+	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running, Place: history.Place{RollbackTo: k.RollbackTo}}
 	var manifests []*unstructured.Unstructured
 	for item := range p.Items() {
 		manifests = append(manifests, item.Object)
@@ -116,12 +118,13 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	return nil
 }
 
-// End records the result of the run and removes runs beyond the limit.
-func (k *Keeper) End(ctx context.Context, result history.Result) {
+// End records the result of the run, with the objects that it did not apply, and removes runs beyond
+// the limit.
+func (k *Keeper) End(ctx context.Context, result history.Result, failed []string) {
 	if k == nil || k.run.ID == "" {
 		return
 	}
-	k.run.Result = result
+	k.run.Result, k.run.Failed = result, failed
 	k.History.Note(k.run)
 	if !k.kept {
 		return

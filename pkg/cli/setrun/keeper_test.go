@@ -93,7 +93,7 @@ func TestUnstoredRunIsNotedInLease(t *testing.T) {
 				Emit: func(e event.Event) { said += e.(event.Warned).Text },
 			}
 			keeper.Begin(t.Context(), "next", &plan.Plan{})
-			keeper.End(t.Context(), history.Failed)
+			keeper.End(t.Context(), history.Failed, nil)
 			if want := []string{"at once: running", "with the lock: failed"}; !slices.Equal(test.ledger.told, want) {
 				t.Errorf("noted %q", test.ledger.told)
 			}

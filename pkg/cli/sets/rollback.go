@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,8 @@ func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *
 since. The changes are shown first and need confirmation.
 
 Without --to, the command goes back to the last successful run before the newest
-run.`,
+run. If the newest run is a rollback that failed or was killed, the command
+continues it.`,
 		Example: `  # Roll back the last apply
   kubectl k8sconnect sets rollback web -n shop
 
@@ -130,9 +132,15 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if o.dryRun || !errors.Is(err, verb.ErrNo) {
 		_, _ = in.Streams.Out.Write(document.Bytes())
 	}
-	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or the comparison failed.
+	// An object that can never be applied must not keep the others at the run that they are to leave.
+	despite := errors.Is(err, verb.ErrUnknown) && o.yes && o.confirm == "" && !o.dryRun
+	if !errors.Is(err, verb.ErrNo) && !despite { // Nothing would change, or the comparison failed.
 		if err != nil {
-			fmt.Fprintln(in.Streams.ErrOut, "nothing was changed")
+			text := "nothing was changed"
+			if errors.Is(err, verb.ErrUnknown) && !o.dryRun && o.confirm == "" {
+				text += "; --yes rolls back the other objects"
+			}
+			fmt.Fprintln(in.Streams.ErrOut, text)
 		}
 		return err
 	}
@@ -148,13 +156,16 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		_, _ = in.Streams.Out.Write(document.Bytes())
 		return err
 	}
-	return o.apply(ctx, in, text, func(now apply.Proposal) (held bool, err error) {
+	return o.apply(ctx, in, run.Name(), text, func(now apply.Proposal) (held bool, err error) {
 		if o.to == "" && now.Last.Place.Number > o.number {
 			return false, o.unconfirmed("run "+now.Last.ID+" has changed the set in the meantime, so this would roll back to another run",
 				"run this again to see what it would change now")
 		}
 		if o.yes && o.confirm == "" {
 			return false, nil
+		}
+		if now.Unknown != nil {
+			return false, now.Unknown
 		}
 		if now.Plan.Digest(digest, of...) == digest {
 			return true, nil
@@ -192,7 +203,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 }
 
 // apply applies the earlier run if the callback (approve) allows it.
-func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(apply.Proposal) (held bool, err error)) error {
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, to history.Name, text []byte, approve func(apply.Proposal) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {
 		return err
@@ -204,7 +215,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	back := &apply.Options{
 		Input: input.Of(text), Predictor: o.predictor, Awaited: o.awaited,
 		Set: setrun.Prune(o.name), LockWithin: o.lockWithin, History: setrun.Usual,
-		Journal: o.journal, Approve: approve, Run: print.Run, Out: out,
+		Journal: o.journal, RollbackTo: to, Approve: approve, Run: print.Run, Out: out,
 	}
 	return back.Execute(ctx, in)
 }
@@ -253,6 +264,16 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
 	o.number = max(newest.Place.Number, last.Place.Number)
+	if o.to == "" && known && newest.Unfinished() == to.Name() {
+		tell(event.Warned{Ref: o.parent, Text: fmt.Sprintf("run %s was to roll back to run %s and did not succeed: this continues it", newest.ID, to.ID)})
+	}
+	if to.Result != history.Applied {
+		text := fmt.Sprintf("run %s did not succeed (%s)", to.ID, to.Result)
+		if len(to.Failed) > 0 {
+			text += ": it did not apply " + strings.Join(to.Failed, ", ")
+		}
+		tell(event.Warned{Ref: o.parent, Text: text})
+	}
 	fmt.Fprintln(in.Streams.ErrOut, format.Fit("rolling back to run ", fmt.Sprintf("%s from %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
 	return to, manifests, err
