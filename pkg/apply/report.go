@@ -158,6 +158,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		out.Action = event.Unchanged
 		if out.Sharing, err = e.sharing(t, answer); out.Sharing != nil {
 			out.Action = event.Shared
+		} else if e.Predictor.Regenerated(&t.Prediction, answer) {
+			out.Action = event.Configured
 		}
 	}
 	return err

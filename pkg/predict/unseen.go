@@ -29,16 +29,15 @@ func (p Predictor) Unseen(in *Prediction, answer *unstructured.Unstructured) []m
 			set = set.Union(e.Fields)
 		}
 	}
-	changes := managedfields.Compare(withoutStatus(in.Live), withoutStatus(answer), set)
-	// Some kinds count a generation in each dry run.
-	written := in.Live.GetResourceVersion() != answer.GetResourceVersion()
-	if len(changes) == 0 && written && in.Live.GetGeneration() != answer.GetGeneration() {
-		changes = append(changes, managedfields.Change{
-			Path: fieldpath.Field("metadata", "generation"), Kind: managedfields.Changed,
-			From: in.Live.GetGeneration(), To: answer.GetGeneration(),
-		})
-	}
-	return changes
+	return managedfields.Compare(withoutStatus(in.Live), withoutStatus(answer), set)
+}
+
+// Regenerated reports whether a write changed the object's generation, and no other client wrote the
+// object meanwhile. The content may be the same: some kinds distinguish an empty list from none. A
+// dry run shows a new generation for some kinds even if nothing would be written.
+func (p Predictor) Regenerated(in *Prediction, answer *unstructured.Unstructured) bool {
+	return in.Live != nil && answer != nil && in.Live.GetResourceVersion() != answer.GetResourceVersion() &&
+		in.Live.GetGeneration() != answer.GetGeneration() && reflect.DeepEqual(p.othersOf(in.Live), p.othersOf(answer))
 }
 
 func (p Predictor) othersOf(u *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
