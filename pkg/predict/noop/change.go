@@ -1,6 +1,7 @@
 package noop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -155,12 +156,7 @@ func filled(v any) bool {
 		}
 		return false
 	case []any:
-		for _, item := range v {
-			if filled(item) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(v, filled)
 	}
 	return !isZero(v)
 }

@@ -37,7 +37,7 @@ func documents(t *testing.T, file string) []map[string]any {
 		t.Fatal(err)
 	}
 	var out []map[string]any
-	for _, part := range strings.Split(string(text), "\n---\n") {
+	for part := range strings.SplitSeq(string(text), "\n---\n") {
 		text, err := yaml.ToJSON([]byte(part))
 		if err != nil {
 			t.Fatal(file, err)

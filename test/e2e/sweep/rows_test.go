@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,10 +59,10 @@ func (r *rows) object(u use, path []step) {
 		if len(path) == 1 && path[0] == step("metadata") && identity(name) {
 			continue
 		}
-		r.field(r.doc.property(u, name), name, append(path[:len(path):len(path)], name))
+		r.field(r.doc.property(u, name), name, append(slices.Clip(path), name))
 	}
 	if values, ok := r.doc.values(u); ok && len(path) > 0 {
-		r.field(values, "a", append(path[:len(path):len(path)], "a"))
+		r.field(values, "a", append(slices.Clip(path), "a"))
 	}
 }
 
@@ -83,7 +84,7 @@ func (r *rows) field(u use, name string, path []step) {
 	for _, v := range r.values(u, path, base, isSet) {
 		r.add(path, v)
 	}
-	if isSet && !(len(path) == 2 && path[0] == step("metadata")) {
+	if isSet && (len(path) != 2 || path[0] != step("metadata")) {
 		r.add(path, leftOut)
 	}
 	switch u.kind() {
@@ -102,7 +103,7 @@ func (r *rows) field(u use, name string, path []step) {
 func (r *rows) items(items use, name string, path []step, base any) {
 	list, _ := base.([]any)
 	if items.kind() != "object" {
-		r.field(items, name, append(path[:len(path):len(path)], 0))
+		r.field(items, name, append(slices.Clip(path), 0))
 		return
 	}
 	if items.name != "" {
@@ -121,7 +122,7 @@ func (r *rows) items(items use, name string, path []step, base any) {
 				}
 			}
 		}
-		r.field(r.doc.property(items, property), property, append(path[:len(path):len(path)], at, property))
+		r.field(r.doc.property(items, property), property, append(slices.Clip(path), at, property))
 	}
 }
 
