@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// What is sent of nulls and empty key fields (edge case 16).
+// Nulls and empty key fields are not sent (edge case 16).
 func TestNullsAreLeftOut(t *testing.T) {
 	const service = "{apiVersion: v1, kind: Service, metadata: {name: a, resourceVersion: '1', managedFields: ["
 	for name, tt := range map[string]struct{ live, manifest, want string }{

@@ -37,7 +37,6 @@ func (b *trial) judgeFirst(before, after map[string]map[string]any, diff, dry, f
 			b.fault("unchanged, but the generation changed", name, "")
 		}
 	}
-
 }
 
 func (b *trial) judgeWarnings(name string, got verdict) {
