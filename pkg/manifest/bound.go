@@ -204,7 +204,7 @@ func valueAt(value any, steps []any) any {
 	return value
 }
 
-// removeAt removes a field, and the lists and maps that are empty without it.
+// removeAt removes a field, and the lists and maps that are empty without it, except spec.
 func removeAt(value any, steps []any) {
 	for n := len(steps); n > 0; n-- {
 		parent := valueAt(value, steps[:n-1])
@@ -224,7 +224,7 @@ func removeAt(value any, steps []any) {
 			}
 			parent = rest
 		}
-		if !isEmpty(parent) || n < 3 {
+		if !isEmpty(parent) || n == 2 && steps[0] == "spec" {
 			return
 		}
 	}

@@ -240,6 +240,19 @@ data:
 `,
 			names: `data.token data["ca.crt"] data.namespace metadata.annotations["kubernetes.io/service-account.uid"]`,
 		},
+		"token secret with nothing else": {
+			text: `
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata:
+  name: a
+  uid: x # server
+data: # bound
+  token: YQ== # bound
+`,
+			names: "data.token",
+		},
 		"other secret": {
 			text: "\napiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  uid: x # server\ndata: {token: YQ==}\n",
 		},
