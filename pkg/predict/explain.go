@@ -43,17 +43,19 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		return err
 	}
 	causes := Causes(err)
-	advice := p.leftBehind(in, causes)
+	advice, proven := p.leftBehind(in, causes), true
 	if advice == "" {
-		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
+		advice, proven = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
 			// The manifest itself changes this immutable field, so the cause needs no other
 			// explanation.
 			return isImmutable(in, c) && slices.ContainsFunc(changesAt(in, c.Field, true), func(r refused) bool { return r.path != nil })
 		}))
 	}
-	if advice == "" {
-		var what string
-		what, advice = p.immutable(ctx, server, in, causes)
+	if advice == "" || !proven {
+		what, fixed := p.immutable(ctx, server, in, causes)
+		if what != "" {
+			advice = fixed
+		}
 		if what != "" && strings.Contains(err.Error(), "\n") {
 			// The server adds a diff of its internal Go values.
 			err = &rewordedError{Err: err, Text: fmt.Sprintf("%s %q is invalid: %s", in.Item.GVK.Kind, in.Item.Name, what)}
@@ -209,14 +211,15 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 // unstated explains a refusal caused by a field that the manifest lacks and that stays because
 // other managers own it. The server may name the field itself, a parent or a sibling. For example,
 // it names the valueFrom of a variable that still has a value. unstated names the owner only if the
-// server would accept the apply with the owner's fields adopted.
-func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
+// server would accept the apply with the owner's fields adopted. proven is false if the server could
+// not check that without adopting them.
+func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) (advice string, proven bool) {
 	for left, names := range p.leftNear(in, causes) {
-		if p.acceptedIfAdopted(ctx, server, in, names) {
-			return p.leftInWords(in, left, names)
+		if accepted, checked := p.acceptedIfAdopted(ctx, server, in, names); accepted {
+			return p.leftInWords(in, left, names), checked
 		}
 	}
-	return ""
+	return "", true
 }
 
 // leftNear iterates over fields that other managers own and the manifest lacks, together with their
@@ -272,11 +275,14 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 	return left, slices.Compact(names)
 }
 
-func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) bool {
+func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) (accepted, checked bool) {
 	p.AdoptFrom.Always = slices.Concat(p.AdoptFrom.Always, names)
 	p.OnDecision = nil
 	with, err := p.Evaluate(in.Item, in.Live)
-	return err == nil && p.Ask(ctx, server, &with) == nil
+	if err != nil || p.Ask(ctx, server, &with) != nil {
+		return false, false
+	}
+	return true, with.Unchecked == ""
 }
 
 func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []string) string {
