@@ -250,8 +250,8 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 	}
 }
 
-// isControlPlane reports whether a manager is a part of Kubernetes. Its fields record what it has
-// done, such as the volume of a claim, so nobody else should own or remove them.
+// isControlPlane reports whether a manager is a part of Kubernetes. Its fields record its work, such
+// as the volume of a claim, so other managers should not own or remove them.
 func isControlPlane(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "kube-apiserver", "kubelet", "cloud-controller-manager"}, manager)
 }
