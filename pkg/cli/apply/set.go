@@ -52,15 +52,24 @@ func (r *run) applySet(ctx context.Context) error {
 		return err
 	}
 	// held ends when the lock is lost.
-	return r.lock.Announce(held, member.Set().Live, r.plan.Len(), &counts, func(ctx context.Context) error {
+	abandoned := false
+	err = r.lock.Announce(held, member.Set().Live, r.plan.Len(), &counts, func(ctx context.Context) error {
 		keeper := r.keeper(member.Set())
 		keeper.Begin(ctx, r.Run, r.plan)
 		applied := r.carryOut(ctx, r.engine(member, reviewed, emit))
 		err := r.rollBack(ctx, member.End(ctx, applied, r.Input.LeftOut()))
+		if abandoned = err != nil && member.Abandon(ctx); abandoned {
+			_ = keeper.Remove(ctx) // A history that is left behind belongs to no set, and the next run replaces it.
+			return err
+		}
 		keeper.End(ctx, r.result(err), counts.Failed())
 		r.lock.Ended(r.result(err))
 		return err
 	})
+	if abandoned {
+		r.lock.ReleaseUnused(ctx, r.client, false)
+	}
+	return err
 }
 
 func (r *run) prune(ctx context.Context, set *setrun.Set, d applyset.Decision, emit func(event.Event)) ([]applyset.Kept, error) {

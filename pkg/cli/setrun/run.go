@@ -64,6 +64,8 @@ type Run struct {
 	named *names
 	// recalled means that the set still has members although its parent was deleted.
 	recalled bool
+	// isNew means that the run has created the parent; reported, that it has reported so.
+	isNew, reported bool
 	made     object.Key
 }
 
@@ -102,10 +104,20 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	if err := r.grow(ctx, p); err != nil {
 		return err
 	}
-	if isNew {
-		r.Emit(event.SetBegun{Parent: r.set.Record.Parent})
-	}
+	r.isNew = isNew
 	return nil
+}
+
+// Abandon deletes the parent if this run has created it and no object has become a member, and
+// reports whether it did. Otherwise a run that is refused as a whole would leave an empty set behind.
+func (r *Run) Abandon(ctx context.Context) bool {
+	if !r.isNew || r.reported || ctx.Err() != nil {
+		return false
+	}
+	// The parent's version shows that no other run has used the set.
+	how := object.Deletion{UID: r.set.Live.GetUID(), ResourceVersion: r.set.Live.GetResourceVersion()}
+	_, err := r.Server.Delete(ctx, r.set.Kind, r.set.Record.Parent, how)
+	return err == nil || apierrors.IsNotFound(err)
 }
 
 // settle returns an error if the run is not allowed to make its changes.
@@ -262,8 +274,13 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Mark records in a result whether an existing object joined the set.
+// Mark records in a result whether an existing object joined the set. The first result after which
+// the set may have a member also reports a new set.
 func (r *Run) Mark(e event.Event) event.Event {
+	if a, ok := e.(event.Applied); ok && r.isNew && !r.reported && mayBeMember(a.Action) {
+		r.reported = true
+		r.Emit(event.SetBegun{Parent: r.set.Record.Parent})
+	}
 	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Shared || a.Action == event.Unchanged) {
 		r.mu.Lock()
 		a.Joined = r.joined[a.Ref.Key()]
@@ -274,6 +291,11 @@ func (r *Run) Mark(e event.Event) event.Event {
 		return a
 	}
 	return e
+}
+
+// mayBeMember reports whether an object may be a member after an apply with this result.
+func mayBeMember(a event.Action) bool {
+	return a != event.Failed && a != event.InConflict && a != event.Skipped
 }
 
 // End prunes and then shrinks the promise, or reports why nothing is pruned. applied is the result
