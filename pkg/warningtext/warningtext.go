@@ -15,6 +15,8 @@ const (
 	takenFrom = " taken from "
 	moreTaken = " more taken"
 	repeats   = "deprecated, as the API server warns: "
+
+	alsoRepeats = "; " + repeats
 )
 
 // NameLength is the length to which long names are shortened in warnings. An object's name may be
@@ -43,6 +45,15 @@ func MoreTaken(count int) string { return fmt.Sprintf("+%d%s", count, moreTaken)
 // Repeated returns the beginning of the text that repeats the API server's warnings, to add the
 // object's name.
 func Repeated() string { return repeats }
+
+// AndRepeated returns a text with another one, about the API server's warnings, at its end.
+func AndRepeated(what, paths string) string { return what + alsoRepeats + paths }
+
+// WithoutRepeated returns a text without the end that [AndRepeated] added.
+func WithoutRepeated(what string) string {
+	before, _, _ := strings.Cut(what, alsoRepeats)
+	return before
+}
 
 // IsTakeover reports whether a text, without the object, is about takeovers.
 func IsTakeover(what string) bool {

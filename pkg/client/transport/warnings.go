@@ -87,6 +87,9 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		if attempt.deleting && (w.ofVersion[ofVersion{attempt.kind, text}] || deprecatedIn(ref, text) == "version") {
 			continue
 		}
+		if ours && len(w.told[ref]) > 0 {
+			text = warningtext.WithoutRepeated(text)
+		}
 		repeated := len(w.told[ref]) > 0 && warningtext.IsRepeated(text)
 		if slices.Contains(w.told[ref], text) || ours && (warningtext.IsTakeover(text) || repeated) || w.known(ref, text, ours) {
 			continue

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,24 @@ func TestWebhookRepeatsServerWarning(t *testing.T) {
 		if len(reported) != 1 {
 			t.Errorf("%s: %q", name, reported)
 		}
+	}
+}
+
+// The webhook's line about one field may end with the fields about which the API server warns. That
+// end is dropped, too.
+func TestWebhookAlsoRepeatsServerWarning(t *testing.T) {
+	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, Namespace: "shop", Name: "web"}
+	const server, field = "spec.externalIPs is deprecated and may no longer be implemented", ".spec.loadBalancerIP is deprecated since 1.24"
+	ours := warningtext.About(warningtext.Name("Service", "shop", "web"), warningtext.AndRepeated(field, ".spec.externalIPs"))
+	var reported []string
+	w := NewWarnings(&sync.Mutex{}, func(_ object.Ref, text string) { reported = append(reported, text) })
+	ctx := withAttempt(t.Context(), &attempt{about: []object.Ref{ref}})
+	for range 2 { // a dry run, and the write
+		w.HandleWarningHeaderWithContext(ctx, miscWarning, "", server)
+		w.HandleWarningHeaderWithContext(ctx, miscWarning, "", ours)
+	}
+	if want := []string{server, field}; !slices.Equal(reported, want) {
+		t.Errorf("got %q, want %q", reported, want)
 	}
 }
 

@@ -63,8 +63,8 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }
 
-// fieldWarnings returns a line for each field about which the API server does not warn. All other
-// fields share one line, which names the object.
+// fieldWarnings returns a line for each field about which the API server does not warn. The other
+// fields are appended to the last of these lines, or share one line, which names the object.
 func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	var out []warning
 	var repeated []fieldpath.Path
@@ -83,7 +83,11 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	if more > 0 {
 		out = append(out, warning{aboutField, warningtext.About(name, fmt.Sprintf("+%d more deprecated fields", more))})
 	}
-	if len(repeated) > 0 {
+	switch last := len(out) - 1; {
+	case len(repeated) == 0:
+	case last >= 0: // The object has been named already.
+		out[last].text = warningtext.AndRepeated(out[last].text, pathList(repeated, lineLength/2))
+	default:
 		head := warningtext.About(name, warningtext.Repeated())
 		out = append(out, warning{aboutField, head + pathList(repeated, max(lineLength-length(head), pathLength))})
 	}

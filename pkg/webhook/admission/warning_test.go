@@ -148,7 +148,7 @@ func TestFieldWarnings(t *testing.T) {
 		},
 		"also warned about by the server": {
 			[]deprecation.FieldNotice{notice(".spec.a", true), notice(".spec.b", false), notice(`.metadata.annotations["x.io/y"]`, true)},
-			[]string{"Thing/n/x: .spec.b is deprecated", `Thing/n/x: deprecated, as the API server warns: .spec.a, .metadata.annotations["x.io/y"]`},
+			[]string{`Thing/n/x: .spec.b is deprecated; deprecated, as the API server warns: .spec.a, .metadata.annotations["x.io/y"]`},
 		},
 		"more fields than fit on one line": {
 			[]deprecation.FieldNotice{

@@ -167,8 +167,6 @@ const (
 	// noGaps allows only gaps from the API server's watch cache, on machines slower than its
 	// memory.
 	noGaps gaps = iota
-	// orGaps requires every inexact record to be in a gap.
-	orGaps
 	someGaps
 )
 
