@@ -31,6 +31,8 @@ type forgetful struct {
 	exact, watched *apierrors.StatusError
 	// single is the answer to a request for a former state of one object.
 	single *apierrors.StatusError
+	// first is the answer to the first such request.
+	first *apierrors.StatusError
 	// away is the time until which the server does not answer.
 	away time.Time
 }
@@ -61,6 +63,10 @@ func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.Pa
 		}
 		switch opts.FieldSelector {
 		case "metadata.name=b":
+			if err := s.first; err != nil {
+				s.first = nil
+				return nil, err
+			}
 			if list.Items = nil; opts.ResourceVersion == "8" {
 				list.Items = append(list.Items, *fields("b", 8, "argo"))
 			} else if s.single != nil {
@@ -113,6 +119,10 @@ func TestGapIsExplainedInLog(t *testing.T) {
 		"the history since the checkpoint is compacted": {
 			server: &forgetful{version: "9", watched: expired, single: expired},
 			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
+		},
+		"single versions are forbidden at first": {
+			server: &forgetful{version: "9", watched: expired, first: apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no rules yet"))},
+			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`},
 		},
 		"only single versions can be read": {
 			server: &forgetful{version: "9", watched: expired},

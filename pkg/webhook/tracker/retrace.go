@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -101,11 +100,10 @@ func (f *follower) retraceOne(ctx context.Context, o *metav1.PartialObjectMetada
 	return nil
 }
 
-// passing reports whether an error says nothing about the versions, so that the list is worth
-// reading again.
+// passing reports whether an error says nothing about the versions, so that the list has to be read
+// again. For example, a newly started API server forbids everything until it has read the RBAC rules.
 func passing(err error) bool {
-	return err != nil && !errors.Is(err, errIncomplete) && (apierrors.ReasonForError(err) == metav1.StatusReasonUnknown ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err))
+	return err != nil && !errors.Is(err, errIncomplete) && !tooOld(err) && !misunderstood(err)
 }
 
 // steps returns all versions of an object that were not seen, oldest first, including the given
