@@ -100,7 +100,7 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	case last.Result == Applied:
 		run.Place.Known, run.Place.Before = true, last.Name()
 	case last.Unfinished() != Name{} && last.Result != RolledBack && run.Place.RollbackTo == Name{}:
-		run.Place.Known, run.Place.Before = true, last.Unfinished() // Nobody wants to return to the run before the rollback.
+		run.Place.Known, run.Place.Before = true, last.Unfinished() // The user left the run before the rollback.
 	default:
 		run.Place.Before, run.Place.Known = before(last, k.all())
 	}
