@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-shellwords"
@@ -40,6 +41,75 @@ const (
 // Manifests is the format that prints the manifests in plan order and applies nothing. Package
 // document writes the manifests; a printer with this format prints no results.
 const Manifests = "manifests"
+
+// Report names a report that can be printed in several formats.
+type Report string
+
+// The reports of the verbs. Owners of many objects have three reports of their own.
+const (
+	OfApply      Report = "apply"
+	OfDiff       Report = "diff"
+	OfWait       Report = "wait"
+	OfDelete     Report = "delete"
+	OfStuck      Report = "stuck"
+	OfGive       Report = "give"
+	OfSets       Report = "sets"
+	OfDeprecated Report = "deprecated"
+	OfFights     Report = "fights"
+	OfOwners     Report = "owners"
+	OfSurvey     Report = "survey"
+	OfHistory    Report = "history"
+	OfMigration  Report = "migration"
+)
+
+// Formats returns the formats of a report. Help, completion and errors use this table. A format that
+// ends with "=" is followed by a template.
+func Formats(r Report) []string {
+	usual := []string{Table, JSON, YAML, KYAML, Name, Stream, JUnit}
+	switch r {
+	case OfApply:
+		return append(usual, Objects, ObjectsJSON, ObjectsKYAML, JSONPath+"=", Manifests)
+	case OfDiff:
+		return append(usual, Markdown)
+	case OfWait:
+		return append(usual, JSONPath+"=")
+	case OfGive:
+		return []string{Table, JSON, YAML, KYAML, Stream, JUnit}
+	case OfSets:
+		return []string{Table, Wide, JSON, YAML, KYAML, Name}
+	case OfDeprecated:
+		return []string{Table, JSON, JUnit, Markdown}
+	case OfFights:
+		return []string{Table, JSON}
+	case OfOwners:
+		return []string{Table, YAML, JSON, KYAML}
+	case OfSurvey:
+		return []string{Table, JSON, YAML, KYAML, HTML}
+	case OfHistory, OfMigration:
+		return []string{Table, JSON, YAML, KYAML}
+	case OfDelete, OfStuck:
+	}
+	return usual
+}
+
+// ListOf returns the formats as a text, such as "table, json or jsonpath=TEMPLATE".
+func ListOf(formats []string) string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		if names[i] = f; strings.HasSuffix(f, "=") {
+			names[i] += "TEMPLATE"
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// IsOneOf reports whether a format, perhaps with a template, is one of the given formats.
+func IsOneOf(format string, formats []string) bool {
+	return slices.ContainsFunc(formats, func(f string) bool {
+		return f == format || strings.HasSuffix(f, "=") && strings.HasPrefix(format, f)
+	})
+}
 
 // IsOfObjects reports whether a format prints objects.
 func IsOfObjects(format string) bool {

@@ -151,10 +151,10 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency")
-	verb.OutputFlag(cmd, &flags.output, "; "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
+	verb.OutputFlag(cmd, &flags.output, output.OfApply, "; "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
 		output.JSONPath+"=TEMPLATE print the objects themselves; with --dry-run=client, "+output.Manifests+
 		" prints the input in apply order, without a server",
-		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.Manifests)
+		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.JSONPath+"=", output.Manifests)
 	flags.serverSide.Add(cmd.Flags())
 	return cmd
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
@@ -111,7 +112,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.causes.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the named objects, which must already be terminating; no deletion is requested")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
-	verb.OutputFlag(cmd, &f.output, "")
+	verb.OutputFlag(cmd, &f.output, output.OfDelete, "")
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
 	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
 		help.Words(cmd, name)

@@ -79,8 +79,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
 	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of deployed Helm releases; they are read from Secrets")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
-	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, junit or markdown")
-	help.Words(cmd, "output", output.Table, output.JSON, output.JUnit, output.Markdown)
+	verb.OutputFlag(cmd, &f.output, output.OfDeprecated, "")
 	help.Words(cmd, "release")
 	return cmd
 }

@@ -89,7 +89,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	flags.serverSide.Add(cmd.Flags())
-	verb.OutputFlag(cmd, &flags.output, "; or "+output.Markdown+", for a pull request", output.Markdown)
+	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "; or "+output.Markdown+", for a pull request", output.Markdown)
 	return cmd
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -74,8 +73,7 @@ Exit status: 0 no fights, 1 fights found, 2 could not tell.`,
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")
-	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table or json")
-	help.Words(cmd, "output", output.Table, output.JSON)
+	verb.OutputFlag(cmd, &f.output, output.OfFights, "")
 	return cmd
 }
 

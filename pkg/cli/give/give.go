@@ -118,8 +118,7 @@ func (f *flags) add(cmd *cobra.Command) {
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
 	f.target.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, yaml, kyaml, stream or junit")
-	help.Words(cmd, "output", output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
+	verb.OutputFlag(cmd, &f.output, output.OfGive, "")
 	help.Words(cmd, "as-operation", "apply", "update")
 	help.Words(cmd, "helm-release")
 }

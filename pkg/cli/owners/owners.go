@@ -100,8 +100,8 @@ or an owner was not rewritten; 2 could not tell.`,
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
-	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, yaml, json or kyaml; for many objects also html")
-	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
+	verb.OutputFlag(cmd, &flags.output, output.OfOwners, "; for many objects also "+output.HTML)
+	help.Words(cmd, "output", append(output.Formats(output.OfOwners), output.HTML)...)
 	help.Words(cmd, "path")
 	for _, flag := range []string{"manager", "expect", "from"} {
 		help.Complete(cmd, flag, completion.Managers(c))

@@ -66,7 +66,7 @@ type Run struct {
 	recalled bool
 	// isNew means that the run has created the parent; reported, that it has reported so.
 	isNew, reported bool
-	made     object.Key
+	made            object.Key
 }
 
 // Begin finds the set and makes the objects of the plan its members. If the run prunes, it may ask

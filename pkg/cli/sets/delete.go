@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -72,7 +73,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		"Also delete objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.causes.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
-	verb.OutputFlag(cmd, &flags.output, "")
+	verb.OutputFlag(cmd, &flags.output, output.OfDelete, "")
 	return cmd
 }
 

@@ -90,7 +90,7 @@ continues it.`,
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
 	flags.lock.Add(cmd.Flags())
-	verb.OutputFlag(cmd, &flags.output, "")
+	verb.OutputFlag(cmd, &flags.output, output.OfDelete, "")
 	return cmd
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -77,8 +76,7 @@ Exit status: 0 listed, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent is cluster-scoped")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, wide, json, yaml, kyaml or name")
-	help.Words(cmd, "output", output.Table, output.Wide, output.JSON, output.YAML, output.KYAML, output.Name)
+	verb.OutputFlag(cmd, &flags.output, output.OfSets, "")
 	cmd.AddCommand(newSetsDelete(c, streams), newRollback(c, streams))
 	return cmd
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -65,7 +66,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "All namespaces, and cluster-scoped objects")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
-	verb.OutputFlag(cmd, &flags.output, "")
+	verb.OutputFlag(cmd, &flags.output, output.OfStuck, "")
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -53,14 +54,13 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o. The text in more is appended to the flag's usage, and words are added to its
-// completions.
-func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
-	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
-	last := len(formats) - 1
-	cmd.Flags().StringVarP(format, "output", "o", output.Table,
-		"Output format: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+more)
-	help.Words(cmd, "output", append(formats, words...)...)
+// OutputFlag adds -o, for the formats of a report. The usage lists them, except those that the text
+// in more describes.
+func OutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, described ...string) {
+	formats := output.Formats(r)
+	listed := slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return slices.Contains(described, f) })
+	cmd.Flags().StringVarP(format, "output", "o", output.Table, "Output format: "+output.ListOf(listed)+more)
+	help.Words(cmd, "output", formats...)
 }
 
 // IsResult reports whether the run handled every object and reported the results as events.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,17 +86,11 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule that decides whether objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off by default", unready.Lastings())
-	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: "+strings.Join(waitFormats(), ", ")+
-		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath print the objects that met their conditions")
-	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
+	verb.OutputFlag(cmd, &f.output, output.OfWait, "; yaml, kyaml, name and jsonpath print the objects that met their conditions")
 	help.Words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
 		help.Words(cmd, name)
 	}
-}
-
-func waitFormats() []string {
-	return []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 }
 
 func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {

@@ -32,11 +32,18 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer. For an unknown format, the error also lists the additional formats
-// (more), which only some verbs support.
-func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
+// newPrinter returns a printer of a report. It returns an error if the report does not have the
+// format.
+func newPrinter(o output.Options, r output.Report, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
+	}
+	if formats := output.Formats(r); !output.IsOneOf(o.Format, formats) {
+		err := fmt.Errorf("unknown output format %q: use %s", o.Format, output.ListOf(formats))
+		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
+			return nil, &object.HintedError{Err: err, Advice: "use -o jsonpath=TEMPLATE, or -o json with jq"}
+		}
+		return nil, err
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -47,20 +54,7 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 	if err != nil {
 		return nil, err
 	}
-	if chosen == nil {
-		formats := append([]string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}, more...)
-		err := unknownFormat(o.Format, formats)
-		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
-			return nil, &object.HintedError{Err: err, Advice: "use -o jsonpath=TEMPLATE, or -o json with jq"}
-		}
-		return nil, err
-	}
 	return &Printer{state: s, screen: b.Screen, reporter: reporter, results: chosen, mask: o.Mask, run: o.Run, onRun: o.OnRun}, nil
-}
-
-func unknownFormat(format string, known []string) error {
-	last := len(known) - 1
-	return fmt.Errorf("unknown output format %q: use %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }
 
 // Print prints one event. It is safe for concurrent use. Write errors are returned by Close.

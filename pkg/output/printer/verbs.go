@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -21,7 +20,7 @@ func ForApply(o output.Options) (*Printer, error) {
 	if o.DryRun {
 		applied.Text = "checked"
 	}
-	return newPrinter(o, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfApply, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain() // for pruned objects
 		asTable := referring(o, b.Format, told, table.NewApply)
 		switch {
@@ -44,7 +43,7 @@ func ForDiff(o output.Options) (*Printer, error) {
 		return nil, fmt.Errorf("external diff program %q cannot be run here", o.External.Name)
 	}
 	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
-	return newPrinter(o, output.NewState(compared, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfDiff, output.NewState(compared, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.HidePhases()
 		switch b.Format {
 		case output.Name:
@@ -53,14 +52,14 @@ func ForDiff(o output.Options) (*Printer, error) {
 			return table.NewDiffMarkdown(b), nil
 		}
 		return report(b, table.NewDiff, document.NewDiff, output.DiffActions()), nil
-	}, output.Markdown)
+	})
 }
 
 // ForWait returns a printer for a wait. The formats yaml and kyaml print objects; the formats json,
 // junit and stream print a report about the objects.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
-	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfWait, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		unmet := referring(o, b.Format, told, table.NewUnmet)
 		switch b.Format {
 		case output.YAML:
@@ -104,7 +103,7 @@ func (r *referred) Handle(e event.Event) {
 // ForDelete returns a printer for a delete. It returns an error if the format is invalid.
 func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
-	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfDelete, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
 		// The table refers to causes on stderr if it ends up in the same place as stderr, that is,
 		// if both streams are on a terminal or the table itself goes to stderr.
@@ -121,7 +120,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 
 // ForStuck returns a printer for the "stuck" verb. It returns an error if the format is invalid.
 func ForStuck(o output.Options) (*Printer, error) {
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfStuck, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
 			return table.NewStuckNames(b), nil
 		}
@@ -132,7 +131,7 @@ func ForStuck(o output.Options) (*Printer, error) {
 // ForOwners returns a printer for the owners of objects. It returns an error if the format is
 // invalid.
 func ForOwners(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.YAML, output.JSON, output.KYAML}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfOwners, func(b output.Base) output.Results {
 		switch b.Format {
 		case output.JSON, output.KYAML:
 			return document.NewOwners(b)
@@ -146,7 +145,7 @@ func ForOwners(o output.Options) (*Printer, error) {
 
 // ForSurvey returns a printer for a survey of owners. It returns an error if the format is invalid.
 func ForSurvey(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfSurvey, func(b output.Base) output.Results {
 		switch b.Format {
 		case output.JSON, output.YAML, output.KYAML:
 			return document.NewSurvey(b)
@@ -161,7 +160,7 @@ func ForSurvey(o output.Options) (*Printer, error) {
 // ForHistory returns a printer for recorded changes to many objects. It returns an error if the
 // format is invalid.
 func ForHistory(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfHistory, func(b output.Base) output.Results {
 		return report(b, table.NewPastChanges, document.NewPastChanges, nil)
 	})
 }
@@ -169,7 +168,7 @@ func ForHistory(o output.Options) (*Printer, error) {
 // ForDeprecated returns a printer for the "deprecated" verb. It returns an error if the format is
 // invalid.
 func ForDeprecated(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.JSON, output.JUnit, output.Markdown}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfDeprecated, func(b output.Base) output.Results {
 		if b.Format == output.Markdown {
 			return document.NewDeprecatedMarkdown(b)
 		}
@@ -179,7 +178,7 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 
 // ForFights returns a printer for the "fights" verb. It returns an error if the format is invalid.
 func ForFights(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.JSON}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfFights, func(b output.Base) output.Results {
 		return report(b, table.NewFights, document.NewFights, nil)
 	})
 }
@@ -187,25 +186,19 @@ func ForFights(o output.Options) (*Printer, error) {
 // ForMigration returns a printer for a migration of owners to served versions. It returns an error
 // if the format is invalid.
 func ForMigration(o output.Options) (*Printer, error) {
-	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
+	return printerOf(o, output.OfMigration, func(b output.Base) output.Results {
 		return report(b, table.NewMigration, document.NewMigration, nil)
 	})
 }
 
-func printerOf(o output.Options, formats []string, choose func(output.Base) output.Results) (*Printer, error) {
-	if o.Format != "" && !slices.Contains(formats, o.Format) {
-		return nil, unknownFormat(o.Format, formats)
-	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) { return choose(b), nil })
+func printerOf(o output.Options, r output.Report, choose func(output.Base) output.Results) (*Printer, error) {
+	return newPrinter(o, r, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) { return choose(b), nil })
 }
 
 // ForGive returns a printer for a give. It returns an error if the format is invalid.
 func ForGive(o output.Options) (*Printer, error) {
-	if o.Format == output.Name {
-		return nil, unknownFormat(o.Format, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit})
-	}
 	given := output.Word{Text: "given", Good: []event.Action{event.Handed, event.Unchanged}}
-	return newPrinter(o, output.NewState(given, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfGive, output.NewState(given, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		return report(b, table.NewGiven, document.NewGiven, output.GiveActions()), nil
 	})
 }
@@ -213,20 +206,17 @@ func ForGive(o output.Options) (*Printer, error) {
 // ForSets returns a printer for sets. If members is true, there is only one set, and the printer
 // lists its members. It returns an error if the format is invalid.
 func ForSets(o output.Options, members bool) (*Printer, error) {
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.OfSets, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {
 		case output.JSON, output.YAML, output.KYAML:
 			return document.NewSets(b), nil
 		case output.Name:
 			return table.NewSetNames(b, members), nil
-		case output.Table, output.Wide:
-			if members {
-				return table.NewMembers(b), nil
-			}
-			return table.NewSets(b), nil
-		default:
-			return nil, nil
 		}
+		if members {
+			return table.NewMembers(b), nil
+		}
+		return table.NewSets(b), nil
 	})
 }
 
