@@ -140,7 +140,7 @@ test-full: $(TESTED) ## run all tests: every row and page, releases, judges, ben
 	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='--short --set none'
 
 .PHONY: test-times
-test-times: $(TESTED) ## print the CPU seconds per test, as in test/README.md (TEST_FULL=1 for all rows)
+test-times: $(TESTED) ## print the CPU seconds per test, and what it covers (TEST_FULL=1 for all rows)
 	@$(GO) build -o $(BIN)/times ./test/times
 	@echo '| CPU s | package | test | circle | what it covers |'; echo '| --: | --- | --- | --- | --- |'
 	@$(GOTEST) -timeout 3h -count 1 -p 1 -parallel 1 -v -exec $(TOOLS)/times ./test/cluster ./test/demo ./test/docs ./test/e2e/... ./test/images ./test/property ./test/release | grep '^| ' | sort -t '|' -k 2 -rn
