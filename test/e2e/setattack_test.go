@@ -135,8 +135,8 @@ func TestNamespaceDeletedDuringRollback(t *testing.T) {
 			if got := value(t, c, home, "cm-0000"); got != want {
 				t.Errorf("the value is %s, want %s", got, want)
 			}
-			// The next run names the second last successful run, which is still run-2.
-			k8sconnect(t, kubeconfig, "sets", "rollback", "web").says(t, "back to run run-2")
+			// The next rollback continues this one, instead of going back to the run that it was to leave.
+			k8sconnect(t, kubeconfig, "sets", "rollback", "web").says(t, "back to run run-1")
 		})
 	}
 }

@@ -46,14 +46,15 @@ func TestStuckOwnerInOtherNamespace(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, elsewhere := namespace(t, c), namespace(t, c)
 	kubectl(t, c, "create", "configmap", "owner", "-n", ns, "--from-literal=a=b")
-	applied(t, c, elsewhere, fmt.Sprintf(`
+	// The plugin refuses to apply such an object.
+	kubectl(t, c, "apply", "-n", elsewhere, "-f", file(t, fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
 metadata:
   name: dependent
   finalizers: [example.com/hold]
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s, blockOwnerDeletion: true}]
-`, uid(t, c, "configmap/owner", "-n", ns)))
+`, uid(t, c, "configmap/owner", "-n", ns))))
 	until(t, "the garbage collector says so", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "events", "-n", elsewhere, "-o", "jsonpath={.items[*].reason}"), "OwnerRefInvalidNamespace")
 	})

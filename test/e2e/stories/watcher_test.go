@@ -82,7 +82,7 @@ func TestWatcher(t *testing.T) {
 	const each = 50_000
 	var text strings.Builder
 	for i := range many {
-		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: watched, labels: {watched: 'yes'}}, data: {n: '0', much: %s}}\n", i, strings.Repeat("x", each))
+		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: watched, labels: {watched: 'yes'}}, data: {'n': '0', much: %s}}\n", i, strings.Repeat("x", each))
 	}
 	call(t, 0, kubeconfig, text.String(), "apply", "-f", "-")
 
