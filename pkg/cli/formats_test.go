@@ -17,9 +17,17 @@ func TestFormatsAgree(t *testing.T) {
 		"jsonpath={.kind}", "manifests",
 	}
 	for _, args := range [][]string{
-		{"apply", "-f", "a.yaml", "--dry-run=client"}, {"diff", "-f", "a.yaml"}, {"wait", "deploy/x", "--timeout=0"}, {"delete", "deploy/x"},
-		{"stuck"}, {"owners", "deploy/x"}, {"give", "deploy/x", ".spec.replicas", "--to=a"}, {"sets"}, {"sets", "delete", "x"},
-		{"deprecated"}, {"fights"},
+		{"apply", "-f", "a.yaml", "--dry-run=client"},
+		{"diff", "-f", "a.yaml"},
+		{"wait", "deploy/x", "--timeout=0"},
+		{"delete", "deploy/x"},
+		{"stuck"},
+		{"owners", "deploy/x"},
+		{"give", "deploy/x", ".spec.replicas", "--to=a"},
+		{"sets"},
+		{"sets", "delete", "x"},
+		{"deprecated"},
+		{"fights"},
 	} {
 		verb := args[0]
 		_, _, stderr := call(t, append(args, "-o", "nosuch")...)

@@ -33,8 +33,10 @@ func kinds() []kind {
 		{"", "Service", evaluateService, "it exists and, if its type is LoadBalancer, has an address"},
 		{"", "Namespace", evaluateNamespace, "it is Active"},
 		{"", "Node", needs("Ready"), "it is Ready"},
-		{"apps", "Deployment", evaluateDeployment,
-			"all replicas are up to date and available, no old one is left, and its controller reports the rollout as complete"},
+		{
+			"apps", "Deployment", evaluateDeployment,
+			"all replicas are up to date and available, no old one is left, and its controller reports the rollout as complete",
+		},
 		{"apps", "ReplicaSet", evaluateReplicaSet, replicas},
 		{"apps", "StatefulSet", evaluateStatefulSet, "all replicas are available, and those that its strategy replaces are up to date"},
 		{"apps", "DaemonSet", evaluateDaemonSet, "its Pod is available and up to date on each node that should run it"},
