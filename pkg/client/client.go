@@ -74,6 +74,8 @@ type Client struct {
 
 	hooks admissionHooks
 	held  held
+	// across remembers which lists across all namespaces do not pay.
+	across acrossNamespaces
 }
 
 // Now returns the current time by the server's clock, which also sets the times in its objects.

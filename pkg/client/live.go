@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -19,32 +20,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is the smallest number of objects for which a list is faster than concurrent reads.
-const worthList = 6
-
-// apart is the largest number of CRDs that are read one by one. A list of all CRDs would include
-// many others, each up to half a megabyte in size. A list restricted to one name is served from the
-// server's cache, but a get reads from etcd.
-const apart = 32
-
 // Live reads objects of one kind and calls visit for each, in any order and never concurrently.
 // visit gets nil for a missing object, and an error for an object that could not be read. visit may
 // keep the object. refs must not contain duplicates.
 //
-// Many objects of a namespace are read with one list. They are read one by one if we cannot list
-// them, or if the namespace has far more objects.
+// Objects in many namespaces are read with one list across all namespaces, and many objects of a
+// namespace with one list. They are read one by one if we cannot list them, or if the list would
+// contain far more objects.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
-	namespaces := map[string]map[string]int{}
+	left := wanted{}
 	for i, ref := range refs {
-		if namespaces[ref.Namespace] == nil {
-			namespaces[ref.Namespace] = map[string]int{}
+		if left[ref.Namespace] == nil {
+			left[ref.Namespace] = map[string]int{}
 		}
-		namespaces[ref.Namespace][ref.Name] = i
+		left[ref.Namespace][ref.Name] = i
 	}
+	r.across(ctx, left)
 	var wait sync.WaitGroup
-	for namespace, left := range namespaces {
-		wait.Go(func() { r.namespace(ctx, namespace, left) })
+	for namespace, names := range left {
+		wait.Go(func() { r.namespace(ctx, namespace, names) })
 	}
 	wait.Wait()
 }
@@ -64,70 +59,100 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
+// across reads one list across all namespaces if that is less work than reading by namespace, and
+// removes the objects that it finds. If the list is complete or fails, it removes all objects.
+func (r *reading) across(ctx context.Context, left wanted) {
+	requests := left.requests()
+	first := nextPage(left, listed{}, metav1.ListMeta{})
+	if first == 0 || !slices.Contains(r.kind.Verbs, "list") || r.client.across.isWorse(r.kind.GVK, requests) {
+		return
+	}
+	whole, err := r.list(ctx, object.Selection{}, left, first, func(read listed, page metav1.ListMeta) (int, bool) {
+		size := nextPage(left, read, page)
+		return size, size > 0
+	})
+	switch {
+	case transport.Denied(err):
+		r.client.across.add(r.kind.GVK, math.MaxInt)
+	case err == nil && !whole:
+		r.client.across.add(r.kind.GVK, requests)
+	case listwatch.TooOld(err): // Smaller lists may still succeed.
+	default:
+		r.missing(left, err)
+		clear(left)
+	}
+}
+
 // namespace reads the objects of one namespace. The map (left) contains the names of the objects
 // that have not been read yet, with their indexes in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
 	case !slices.Contains(r.kind.Verbs, "list"), few && !definitions:
-		r.each(ctx, left)
+		r.each(ctx, wanted{namespace: left})
 	case definitions && (few || len(left) <= apart && !r.client.requests.Narrow()):
 		var wait sync.WaitGroup
 		for name, i := range left {
-			wait.Go(func() { r.together(ctx, object.Selection{Name: name}, map[string]int{name: i}) })
+			wait.Go(func() { r.together(ctx, object.Selection{Name: name}, wanted{"": {name: i}}) })
 		}
 		wait.Wait()
 	default:
-		r.together(ctx, object.Selection{Namespace: namespace}, left)
+		r.together(ctx, object.Selection{Namespace: namespace}, wanted{namespace: left})
 	}
 }
 
-// together reads one list, and removes the objects that it finds from the map (left). If we have no
-// permission to list, if the kind cannot be listed, or if the list contains far more objects than
-// are wanted, together reads the remaining objects one by one.
-func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
-	whole, err := r.list(ctx, sel, left)
-	switch {
-	case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), err == nil && !whole:
+const pageSpare = 500
+
+// together reads one list, and removes the objects that it finds. If we have no permission to list,
+// if the kind cannot be listed, or if the list contains far more objects than are wanted, together
+// reads the remaining objects one by one.
+func (r *reading) together(ctx context.Context, sel object.Selection, left wanted) {
+	whole, err := r.list(ctx, sel, left, min(2*left.count()+pageSpare, pageLimit), func(_ listed, page metav1.ListMeta) (int, bool) {
+		return pageLimit, page.RemainingItemCount != nil && *page.RemainingItemCount <= int64(farMore*left.count())
+	})
+	if transport.Denied(err) || err == nil && !whole {
 		r.each(ctx, left)
-	default:
-		for _, i := range left {
+		return
+	}
+	r.missing(left, err)
+}
+
+func (r *reading) missing(left wanted, err error) {
+	for _, names := range left {
+		for _, i := range names {
 			r.see(i, nil, err)
 		}
 	}
 }
 
-func (r *reading) each(ctx context.Context, left map[string]int) {
+func (r *reading) each(ctx context.Context, left wanted) {
 	var g errgroup.Group
 	g.SetLimit(transport.MaxConcurrency)
-	for _, i := range left {
-		g.Go(func() error {
-			live, err := r.client.Get(ctx, r.kind, r.refs[i])
-			if apierrors.IsNotFound(err) {
-				live, err = nil, nil
-			}
-			r.see(i, live, err)
-			return nil
-		})
+	for _, names := range left {
+		for _, i := range names {
+			g.Go(func() error {
+				live, err := r.client.Get(ctx, r.kind, r.refs[i])
+				if apierrors.IsNotFound(err) {
+					live, err = nil, nil
+				}
+				r.see(i, live, err)
+				return nil
+			})
+		}
 	}
 	_ = g.Wait()
 }
 
-const (
-	pageSpare = 500
-	// The client holds a whole page in memory.
-	pageLimit = 10_000
-	// farMore is the ratio of listed to wanted objects above which it is less work to read the
-	// wanted objects one by one.
-	farMore = 20
-)
-
-// list visits the wanted objects and removes them from the map (left). If it returns neither true
-// nor an error, the remaining objects should be read one by one.
-func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
+// list visits the wanted objects and removes them. After each page, the callback (more) decides
+// about the next one. If list returns neither true nor an error, the remaining objects should be
+// read in another way.
+func (r *reading) list(
+	ctx context.Context, sel object.Selection, left wanted, size int, more func(read listed, page metav1.ListMeta) (size int, on bool),
+) (whole bool, err error) {
 	whole = true
+	var read, page listed
 	l := &listwatch.List{
-		Kind: r.kind, Size: min(2*len(left)+pageSpare, pageLimit), AnyTime: true,
+		Kind: r.kind, Size: size, AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(r.client.rest, r.kind, sel) },
 		Do: func(ctx context.Context, send func(context.Context) error) error {
 			return r.client.requests.Do(ctx, transport.Request{
@@ -137,13 +162,19 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 				Bulk:        true,
 			}, send)
 		},
-		Item: func(text []byte) error { return r.visitItem(text, left) },
-		More: func(page metav1.ListMeta) (size int, on bool) {
-			if len(left) == 0 {
+		Turn: func() { page = listed{} },
+		Item: func(text []byte) error {
+			page.objects++
+			page.bytes += len(text)
+			return r.visitItem(text, left)
+		},
+		More: func(meta metav1.ListMeta) (size int, on bool) {
+			if left.count() == 0 {
 				return 0, false
 			}
-			whole = page.RemainingItemCount != nil && *page.RemainingItemCount <= int64(farMore*len(left))
-			return pageLimit, whole
+			read.objects, read.bytes = read.objects+page.objects, read.bytes+page.bytes
+			size, whole = more(read, meta)
+			return size, whole
 		},
 	}
 	_, err = l.Read(ctx)
@@ -153,12 +184,12 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-func (r *reading) visitItem(text []byte, left map[string]int) error {
-	name, err := transport.NameOf(text)
+func (r *reading) visitItem(text []byte, left wanted) error {
+	key, err := transport.KeyOf(text)
 	if err != nil {
 		return err
 	}
-	i, wanted := left[name]
+	i, wanted := left[key.Namespace][key.Name]
 	if !wanted {
 		return nil
 	}
@@ -166,15 +197,17 @@ func (r *reading) visitItem(text []byte, left map[string]int) error {
 	if err != nil {
 		return err
 	}
-	delete(left, name)
+	delete(left[key.Namespace], key.Name)
 	r.see(i, live, nil)
 	return nil
 }
 
-func (r *reading) refsOf(left map[string]int) []object.Ref {
-	refs := make([]object.Ref, 0, len(left))
-	for _, i := range left {
-		refs = append(refs, r.refs[i])
+func (r *reading) refsOf(left wanted) []object.Ref {
+	refs := make([]object.Ref, 0, left.count())
+	for _, names := range left {
+		for _, i := range names {
+			refs = append(refs, r.refs[i])
+		}
 	}
 	slices.SortFunc(refs, object.Ref.Compare)
 	return refs

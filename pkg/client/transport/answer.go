@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -248,29 +249,42 @@ func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 
 var errFound = errors.New("found")
 
-// NameOf returns the name of an item.
-func NameOf(item []byte) (name string, err error) {
+// KeyOf returns the namespace and the name of an item. It does not decode the rest.
+func KeyOf(item []byte) (key types.NamespacedName, err error) {
 	from := Decoder(item)
 	err = Members(from, func(field string) error {
 		if field != "metadata" {
 			_, err := from.ReadValue()
 			return err
 		}
-		return Members(from, func(field string) error {
+		err := Members(from, func(field string) error {
 			value, err := from.ReadValue()
-			if err == nil && field == "name" && json.Unmarshal(value, &name) == nil && name != "" {
+			if err != nil {
+				return err
+			}
+			switch field {
+			case "name":
+				_ = json.Unmarshal(value, &key.Name)
+			case "namespace":
+				_ = json.Unmarshal(value, &key.Namespace)
+			}
+			if key.Name != "" && key.Namespace != "" {
 				return errFound
 			}
-			return err
+			return nil
 		})
+		if err == nil && key.Name != "" {
+			return errFound
+		}
+		return err
 	})
 	switch {
 	case errors.Is(err, errFound):
-		return name, nil
+		return key, nil
 	case err != nil:
-		return "", Garbled(item)
+		return key, Garbled(item)
 	}
-	return "", Wrong("a list contains an item without a name")
+	return key, Wrong("a list contains an item without a name")
 }
 
 func can(kind object.Kind, verbs ...string) bool {

@@ -93,19 +93,23 @@ func TestVisitorErrorEndsList(t *testing.T) {
 	}
 }
 
-func TestNameOf(t *testing.T) {
+func TestKeyOf(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"metadata":{"name":"a","x":`: "a", // it reads no further
-		`{"spec":{"metadata":{"name":"b"}},"metadata":{"labels":{"name":"c"},"name":"a"}}`: "a",
-		`{"metadata":{"name":7}}`:  "",
-		`{"metadata":{"name":""}}`: "",
-		`{"metadata":[]}`:          "",
-		`{"metadata":{}}`:          "",
-		`{}`:                       "",
-		`null`:                     "",
-		`{"metadata":{"na`:         "",
+		`{"metadata":{"name":"a","namespace":"n","x":`:                                     "n/a", // it reads no further
+		`{"metadata":{"namespace":"n","name":"a"}}`:                                        "n/a",
+		`{"metadata":{"name":"a"},"spec":`:                                                 "/a",
+		`{"metadata":{"namespace":"n"}}`:                                                   "",
+		`{"spec":{"metadata":{"name":"b"}},"metadata":{"labels":{"name":"c"},"name":"a"}}`: "/a",
+		`{"metadata":{"name":7}}`:                                                          "",
+		`{"metadata":{"name":""}}`:                                                         "",
+		`{"metadata":[]}`:                                                                  "",
+		`{"metadata":{}}`:                                                                  "",
+		`{}`:                                                                               "",
+		`null`:                                                                             "",
+		`{"metadata":{"na`:                                                                 "",
 	} {
-		if got, err := NameOf([]byte(text)); got != want || (err == nil) != (want != "") {
+		got, err := KeyOf([]byte(text))
+		if (err == nil) != (want != "") || err == nil && got.String() != want {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
 	}
@@ -116,7 +120,7 @@ func FuzzList(f *testing.F) {
 	f.Add(`{"items":null}`)
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = List(strings.NewReader(text), pods, func(item []byte) error {
-			_, err := NameOf(item)
+			_, err := KeyOf(item)
 			return err
 		})
 	})
