@@ -4,6 +4,7 @@ package prefetch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,9 +16,8 @@ import (
 )
 
 const (
-	// A plan with more objects gains little from a prefetch, because reads take only a small part
-	// of each phase.
-	most = 2_000
+	// most is the largest number of prefetched objects that wait in memory for their phase.
+	most = 1_500
 	// Objects that were prefetched longer ago than this are read again, for example in a phase that
 	// follows a wait for readiness.
 	fresh = 10 * time.Second
@@ -26,11 +26,15 @@ const (
 // Reader returns prefetched objects, and reads all others from the server.
 type Reader struct {
 	server object.LiveReader
+	ctx    context.Context
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
 	mu     sync.Mutex
-	groups map[schema.GroupVersionKind]*group
+	groups map[schema.GroupVersionKind]*group // being read, or read
+	next   []*group                           // to be read, in the order of the phases
+	// ahead is the number of objects in groups that Live has not returned yet.
+	ahead int
 	// Once the run has written something, prefetched objects are stale, but prefetched absences are
 	// not.
 	stale bool
@@ -38,6 +42,7 @@ type Reader struct {
 
 type group struct {
 	kind object.Kind
+	refs []object.Ref
 	done chan struct{} // closed once all objects have been read
 
 	// both are set before done is closed
@@ -50,41 +55,50 @@ type reading struct {
 	err  error
 }
 
-// Start starts reading the objects of all phases whose kinds are served. The caller must call
-// Close. Only Live may be called concurrently.
+// Start starts reading the objects whose kinds are served, in the order of the phases. It reads at
+// most 1,500 objects ahead, and continues while Live returns them. A kind with more objects is not
+// prefetched. The caller must call Close. Only Live may be called concurrently.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
-	r := &Reader{server: server, cancel: func() {}}
-	objects := 0
-	for _, ph := range p.Phases {
-		objects += len(ph.Items)
-	}
-	if objects > most {
-		return r
-	}
-	refs := map[schema.GroupVersionKind][]object.Ref{}
-	r.groups = map[schema.GroupVersionKind]*group{}
+	r := &Reader{server: server, groups: map[schema.GroupVersionKind]*group{}}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	known := map[schema.GroupVersionKind]*group{}
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
 			if item.Kind.Resource == "" {
 				continue
 			}
-			refs[item.GVK] = append(refs[item.GVK], item.Ref)
-			if r.groups[item.GVK] == nil {
-				r.groups[item.GVK] = &group{kind: item.Kind, done: make(chan struct{}), read: map[object.Ref]reading{}}
+			g := known[item.GVK]
+			if g == nil {
+				g = &group{kind: item.Kind, done: make(chan struct{}), read: map[object.Ref]reading{}}
+				known[item.GVK], r.next = g, append(r.next, g)
 			}
+			g.refs = append(g.refs, item.Ref)
 		}
 	}
-	ctx, r.cancel = context.WithCancel(ctx)
-	for gvk, g := range r.groups {
+	r.next = slices.DeleteFunc(r.next, func(g *group) bool { return len(g.refs) > most })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.proceed()
+	return r
+}
+
+// proceed starts to read the next groups. The caller must hold the lock. After a write, objects
+// that exist would have to be read again, so proceed does nothing.
+func (r *Reader) proceed() {
+	for len(r.next) > 0 && !r.stale && r.ctx.Err() == nil {
+		g := r.next[0]
+		if r.ahead+len(g.refs) > most {
+			return
+		}
+		r.next, r.ahead, r.groups[g.kind.GVK] = r.next[1:], r.ahead+len(g.refs), g
 		r.all.Go(func() {
 			defer close(g.done)
-			server.Live(ctx, g.kind, refs[gvk], func(i int, live *unstructured.Unstructured, err error) {
-				g.read[refs[gvk][i]] = reading{live, err}
+			r.server.Live(r.ctx, g.kind, g.refs, func(i int, live *unstructured.Unstructured, err error) {
+				g.read[g.refs[i]] = reading{live, err}
 			})
 			g.at = time.Now()
 		})
 	}
-	return r
 }
 
 // Live implements [object.LiveReader]. It returns each prefetched object only once; later calls
@@ -127,9 +141,7 @@ func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item 
 
 // await removes the objects from the prefetch, and returns those that are still valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
-	r.mu.Lock()
-	g := r.groups[kind.GVK]
-	r.mu.Unlock()
+	g := r.group(kind)
 	if g == nil || g.kind.Resource != kind.Resource || g.kind.Namespaced != kind.Namespaced {
 		return nil
 	}
@@ -138,11 +150,10 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	case <-ctx.Done():
 		return nil
 	}
-	if time.Since(g.at) > fresh {
-		return nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.proceed()
+	outdated := time.Since(g.at) > fresh
 	taken := map[object.Ref]reading{}
 	for _, ref := range refs {
 		got, ok := g.read[ref]
@@ -150,11 +161,22 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 			continue
 		}
 		delete(g.read, ref)
-		if !r.stale || got.live == nil && got.err == nil {
+		r.ahead--
+		if !outdated && (!r.stale || got.live == nil && got.err == nil) {
 			taken[ref] = got
 		}
 	}
 	return taken
+}
+
+// group returns the prefetched objects of a kind; nil if there are none. A kind whose turn has not
+// come is read by the caller, and no longer prefetched.
+func (r *Reader) group(kind object.Kind) *group {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = slices.DeleteFunc(r.next, func(g *group) bool { return g.kind.GVK == kind.GVK })
+	r.proceed()
+	return r.groups[kind.GVK]
 }
 
 // Stale invalidates all prefetched objects, because a write or a controller's reaction may change

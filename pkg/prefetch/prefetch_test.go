@@ -30,11 +30,19 @@ type server struct {
 	versions map[object.Ref]string
 	away     bool
 	calls    int // of Live
+	asked    int // objects
+}
+
+func (s *server) objects() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 func (s *server) Live(ctx context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
 	s.mu.Lock()
 	s.calls++
+	s.asked += len(refs)
 	answers := make([]*unstructured.Unstructured, len(refs))
 	for i, ref := range refs {
 		if version, ok := s.versions[ref]; ok {
@@ -255,11 +263,78 @@ func TestErrorsAndCancellation(t *testing.T) {
 	})
 }
 
-// A large plan is not prefetched.
-func TestLargePlanIsNotPrefetched(t *testing.T) {
+// A large plan is read ahead in parts, so that few objects wait in memory. A kind with more objects
+// than that is read in its phase.
+func TestLargePlan(t *testing.T) {
+	const most = 1_500
+	for name, tt := range map[string]struct {
+		phases, objects int // of each of the two kinds of a phase
+		trips           time.Duration
+	}{
+		"fits":              {5, 150, 1},
+		"two phases fit":    {6, 375, 3},
+		"one phase fits":    {4, 750, 4},
+		"one kind fits":     {2, 1100, 3},
+		"no kind fits":      {3, 1501, 3},
+		"one object is too": {1, 751, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &plan.Plan{}
+				for n := range tt.phases {
+					ph := plan.Phase{Name: fmt.Sprint(n)}
+					for k := range 2 {
+						ph.Items = append(ph.Items, planOf(1, 1, tt.objects).Phases[0].Items...)
+						for i := range tt.objects {
+							item := &ph.Items[k*tt.objects+i]
+							item.GVK.Kind = fmt.Sprint("Kind", 2*n+k)
+							item.Kind.GVK = item.GVK
+						}
+					}
+					p.Phases = append(p.Phases, ph)
+				}
+				s, started := &server{}, time.Now()
+				r := prefetch.Start(t.Context(), s, p)
+				defer r.Close()
+				returned := 0
+				for _, ph := range p.Phases {
+					synctest.Wait()
+					if ahead := s.objects() - returned; ahead > most {
+						t.Errorf("%d objects are read ahead", ahead)
+					}
+					got, err := versionsOf(t.Context(), r, ph)
+					if err != nil || len(got) != len(ph.Items) {
+						t.Fatalf("phase %s: %d of %d objects, %v", ph.Name, len(got), len(ph.Items), err)
+					}
+					returned += len(got)
+				}
+				if s.calls != 2*tt.phases || s.objects() != returned {
+					t.Errorf("%d reads of %d objects for %d kinds and %d objects", s.calls, s.objects(), 2*tt.phases, returned)
+				}
+				if took := time.Since(started); took > tt.trips*trip {
+					t.Errorf("took %v, want %d trips", took, tt.trips)
+				}
+			})
+		})
+	}
+}
+
+// After a write, nothing more is read ahead.
+func TestLargePlanWithWrites(t *testing.T) {
 	s := &server{}
-	prefetch.Start(t.Context(), s, planOf(3, 1, 667)).Close()
-	if s.calls > 0 {
-		t.Errorf("%d reads ahead", s.calls)
+	p := planOf(1, 1, 1000)
+	for _, item := range planOf(1, 1, 1000).Phases[0].Items {
+		item.GVK.Kind = "Other"
+		item.Kind.GVK = item.GVK
+		p.Phases = append(p.Phases, plan.Phase{Items: []plan.Item{item}})
+	}
+	r := prefetch.Start(t.Context(), s, p)
+	r.Stale()
+	if _, err := versionsOf(t.Context(), r, p.Phases[0]); err != nil {
+		t.Error(err)
+	}
+	r.Close()
+	if s.calls != 1 {
+		t.Errorf("%d reads, want that of the prefetched kind only", s.calls)
 	}
 }
