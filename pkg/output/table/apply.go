@@ -132,9 +132,7 @@ func (t *applyTable) Finish(context.Context) error {
 		report(t.Base, &b, conflicts, nothingWritten(t.Base, t.contested, t.changed)+onlyOwners(conflicts))
 		b.WriteString("\n")
 	}
-	for _, w := range t.unmet.Drain() {
-		waitedLine(t.Base, &b, w, actionWidth)
-	}
+	unmetLines(t.Base, &b, t.unmet.Drain(), actionWidth)
 	t.back.write(t.Base, &b, t.written || b.Len() > 0)
 	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
 		b.WriteString(line + "\n")

@@ -54,11 +54,7 @@ func (t *waitTable) Finish(context.Context) error {
 			format.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
 		}
 	}
-	var doubts format.Doubts
-	for _, w := range bad {
-		w.Causes = doubts.Once(w.Causes)
-		waitedLine(t.Base, &b, w, len(event.TimedOut))
-	}
+	unmetLines(t.Base, &b, bad, len(event.TimedOut))
 	b.WriteString(waitSummary(t.State) + "\n")
 	t.Screen.Result(b.String())
 	return nil

@@ -1,0 +1,68 @@
+package table
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// manyUnmet is the number of objects with one cause that are named.
+const manyUnmet = 4
+
+// unmetLines prints objects that did not meet their conditions. If several wait for the same
+// reason, only the first of them is followed by its causes, unless the user asked for all.
+func unmetLines(b output.Base, out *strings.Builder, all []event.Waited, width int) {
+	var doubts format.Doubts
+	for len(all) > 0 {
+		first := all[0]
+		var same, others []event.Waited
+		for _, w := range all[1:] {
+			if !b.Verbose && haveOneRoot(first, w) {
+				same = append(same, w)
+			} else {
+				others = append(others, w)
+			}
+		}
+		first.Causes = doubts.Once(first.Causes)
+		waitedLine(b, out, first, width)
+		word := b.Paint.Action(first.Action, format.Pad(string(first.Action), width)) + "  "
+		for i, w := range same {
+			if i == manyUnmet-2 && len(same) >= manyUnmet {
+				out.WriteString(word + text.Count(len(same)-i, "more object") + ": for the same reason (-v 1 names each)\n")
+				break
+			}
+			out.WriteString(word + format.Name(w.Ref) + ": for the same reason\n")
+		}
+		all = others
+	}
+}
+
+// haveOneRoot reports whether two objects wait for the same reason. How many Pods of an object are
+// affected, and which ones, does not matter.
+func haveOneRoot(a, b event.Waited) bool {
+	sameCondition := func(a, b event.Condition) bool {
+		return a.For == b.For && a.Met == b.Met && (a.For == "ready" || a.Message == b.Message && len(a.Values)+len(b.Values) == 0)
+	}
+	sameCause := func(a, b event.Cause) bool {
+		return a.Code == b.Code && a.BlockedBy == b.BlockedBy && a.Next == b.Next && a.Risk == b.Risk &&
+			len(a.Log)+len(b.Log) == 0 && withoutCount(a.Message) == withoutCount(b.Message)
+	}
+	isRoot := func(c event.Cause) bool { return !c.Doubt && !c.Passing }
+	return a.Action == b.Action && a.Note == b.Note && slices.ContainsFunc(a.Causes, isRoot) &&
+		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) && slices.EqualFunc(a.Causes, b.Causes, sameCause)
+}
+
+// withoutCount removes the number of Pods at the beginning of a message, as in "2 Pods: fits none
+// of 3 nodes".
+func withoutCount(message string) string {
+	for _, noun := range []string{" Pod: ", " Pods: "} {
+		if count, rest, found := strings.Cut(message, noun); found && strings.Trim(count, "0123456789") == "" {
+			return rest
+		}
+	}
+	return message
+}
