@@ -59,7 +59,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	if lost := answer.Lost(); err == nil && !verb.Unread(lost) {
 		err = lost
 	}
-	code := verb.Status(streams, r.connection.Say, err)
+	code := verb.Status(streams, verb.Reporting{Say: r.connection.Say, Verbose: r.connection.Verbosity > 0}, err)
 	verb.TellRun(r.connection, streams.ErrOut, err)
 	return code
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -74,7 +75,11 @@ func (o *Options) build(kinds map[schema.GroupVersionKind]object.Kind) (*plan.Pl
 	o.Scope.Kinds = kinds
 	p, err := plan.Build(o.Manifests, o.Scope)
 	if _, circle := errors.AsType[*plan.CycleError](err); err != nil && !circle {
-		err = errors.Join(err, errBroken)
+		broken := errBroken
+		if len(verb.Flatten(err)) >= len(o.Manifests) {
+			broken = errAllBroken
+		}
+		err = errors.Join(err, broken)
 	}
 	return p, err
 }

@@ -28,6 +28,9 @@ var errBroken error = &object.HintedError{
 	Advice: "--skip-invalid skips invalid objects and processes the rest",
 }
 
+// errAllBroken replaces errBroken if --skip-invalid would skip every object.
+var errAllBroken = errors.New("nothing was done: fix the input first")
+
 // Read reads the manifests and prints which files were skipped. The error contains every fault that
 // can be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {

@@ -57,32 +57,39 @@ func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
-// Status prints the error that ended a run, and returns the exit status. The callback (say) masks
-// messages.
-func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
+// Reporting says how to print errors.
+type Reporting struct {
+	// Say masks a message.
+	Say func(string) string
+	// Verbose lists the faults that are otherwise only counted.
+	Verbose bool
+}
+
+// Status prints the error that ended a run, and returns the exit status.
+func Status(streams genericiooptions.IOStreams, how Reporting, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
 	switch {
 	case err == nil:
 		return ExitYes
 	case strict:
-		code := max(ExitNo, Status(streams, say, warnings.err))
+		code := max(ExitNo, Status(streams, how, warnings.err))
 		fmt.Fprintf(streams.ErrOut, "error: %s\n", warnings)
 		return code
 	case errors.Is(err, ErrNo):
 		return ExitNo
 	case errors.Is(err, context.Canceled) && errors.As(err, new(*remainsError)):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(interrupt(err))))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(how.Say(interrupt(err))))
 		return ExitNo
 	case isLate(err), IsRefused(err):
-		reportErrors(streams, say, err)
+		reportErrors(streams, how, err)
 		return ExitNo
 	case errors.Is(err, ErrUnknown):
 		return ExitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(interrupt(err))))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(how.Say(interrupt(err))))
 		return ExitUnknown
 	default:
-		reportErrors(streams, say, err)
+		reportErrors(streams, how, err)
 		return ExitUnknown
 	}
 }
@@ -132,19 +139,22 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
+func reportErrors(streams genericiooptions.IOStreams, how Reporting, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
-	var hints format.Once
 	annotate := annotations()
+	if !how.Verbose && annotate == nil {
+		all = named(all)
+	}
+	var hints format.Once
 	for i, one := range all {
-		line := format.Fit("error: ", say(one.Error()), width)
+		line := format.Fit("error: ", how.Say(one.Error()), width)
 		if annotate != nil {
-			line = cmp.Or(annotate("error", placeOf(one), say(one.Error())), line)
+			line = cmp.Or(annotate("error", placeOf(one), how.Say(one.Error())), line)
 		}
 		fmt.Fprintln(streams.ErrOut, line)
 		if hint := object.HintOf(one); hint != "" && (i == len(all)-1 || object.HintOf(all[i+1]) != hint) && hints.Take(hint) {
-			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", say(hint), width))
+			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", how.Say(hint), width))
 		}
 	}
 }
