@@ -65,6 +65,12 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	return out, err
 }
 
+// Owned returns the fields of the live object that we own, in the form of Outcome's After.
+func (e *Engine) Owned(p *predict.Prediction) (map[string]any, error) {
+	view, err := e.Predictor.View(p, p.Live)
+	return named(p.Item.Ref, view.After), err
+}
+
 // contestedBesides returns the conflicts that are not visible in any change, such as two spellings
 // of one value (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {

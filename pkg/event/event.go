@@ -1,9 +1,11 @@
 package event
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -163,10 +165,12 @@ type Joined struct {
 
 // Compared is the result of a diff for one object.
 type Compared struct {
-	Ref      object.Ref
-	Source   object.Source
-	Action   Action
+	Ref    object.Ref
+	Source object.Source
+	Action Action
+	// Departed means that the object left its set. UID is set if it will also be deleted.
 	Departed bool
+	UID      types.UID
 	// Reason explains why the action is Unknown or Recreate, or why the server did not check the
 	// object.
 	Reason string
@@ -189,6 +193,9 @@ type Compared struct {
 // Reviewed ends a diff in which no action was Unknown.
 type Reviewed struct {
 	Digest string
+	// Values is a salted digest of the values of Secrets in the plan; empty if there are none.
+	Values  string
+	Cluster Cluster
 	// Objects lists the objects that would change. --confirm uses the list to name the objects that
 	// no longer match the review.
 	Objects []ReviewedObject
@@ -198,6 +205,37 @@ type Reviewed struct {
 type ReviewedObject struct {
 	Ref    object.Ref
 	Digest string
+	// Content is a digest of the fields of an object that would be created.
+	Content string
+}
+
+// Cluster is the cluster of a plan.
+type Cluster struct {
+	// UID is the UID of the namespace kube-system; empty if it could not be read, for the reason in
+	// Unknown.
+	UID     types.UID `json:"uid,omitempty"`
+	Server  string    `json:"server,omitempty"`
+	Context string    `json:"context,omitempty"`
+	Unknown string    `json:"unknown,omitempty"`
+}
+
+// String names the cluster for a person.
+func (c Cluster) String() string {
+	id := "a cluster with an unknown UID"
+	if c.UID != "" {
+		id = "cluster " + string(c.UID)
+	}
+	var also []string
+	if c.Context != "" {
+		also = append(also, "context "+c.Context)
+	}
+	if c.Server != "" {
+		also = append(also, c.Server)
+	}
+	if len(also) == 0 {
+		return id
+	}
+	return id + " (" + strings.Join(also, ", ") + ")"
 }
 
 // Warned is a warning from the server or from us. With a zero Ref, it is about the whole run.

@@ -40,7 +40,7 @@ func Differences(was, now map[object.Key]Outcome) []Difference {
 	var all []Difference
 	for key, ref := range keys {
 		w, n := of(was, key, ref), of(now, key, ref)
-		if w.Digest() != n.Digest() {
+		if w.Digest() != n.Digest() || w.partly && !w.shows(n) {
 			all = append(all, differencesOf(w, n)...)
 		}
 	}

@@ -110,8 +110,8 @@ func TestConfirms(t *testing.T) {
 	}
 }
 
-// Each outcome in a document has its own digest, so an outcome that was truncated or edited
-// differs.
+// Each outcome in a document has its own digest, and the digest of the plan consists of these. So no
+// part that a person reads can be edited.
 func TestRead(t *testing.T) {
 	p := planOf(update(time.Unix(1, 0)))
 	o := p.Outcomes()[refTo("Pod", "web").Key()]
@@ -133,12 +133,39 @@ func TestRead(t *testing.T) {
 	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>2, 1>3` {
 		t.Errorf("another value: %s", got)
 	}
-	read, err = Read([]byte(strings.Replace(text, `"to": 2}`, `"to": 9007199254740993}`, 1)))
-	if err != nil {
-		t.Fatal(err)
+	for name, change := range map[string][2]string{
+		"a value":                 {`"to": 2}`, `"to": 3}`},
+		"a large number":          {`"to": 2}`, `"to": 9007199254740993}`},
+		"a former value":          {`"from": "a"`, `"from": "A"`},
+		"a path":                  {`.spec.replicas`, `.spec.other`},
+		"an owner":                {`"helm"`, `"argocd"`},
+		"contested":               {`"contested"`, `"changed"`},
+		"an action":               {`"configured"`, `"recreated"`},
+		"configured to unchanged": {`"configured"`, `"unchanged"`},
+		"a name":                  {`"web"`, `"www"`},
+		"a namespace":             {`"shop"`, `"prod"`},
+		"an object's digest":      {`"digest": "` + o.Digest(), `"digest": "` + strings.Repeat("0", 32)},
+		"no digest":               {`"digest": "` + o.Digest(), `"digest": "`},
+		"twice the same key":      {`"to": 2}`, `"to": 3, "to": 2}`},
+		"a key in other case":     {`"to": 2}`, `"to": 3, "To": 2}`},
+		"twice the same object":   {`"objects": [`, `"objects": [` + text[strings.Index(text, "{\"apiVersion"):strings.Index(text, "\t\t{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"namespace\": \"shop\", \"name\": \"db")]},
+		"two documents":           {text, text + text},
+		"two documents in YAML":   {text, text + "\n---\n" + text},
+	} {
+		changed := strings.Replace(text, change[0], change[1], 1)
+		if changed == text {
+			t.Fatalf("%s: not edited", name)
+		}
+		if read, err := Read([]byte(changed)); err == nil {
+			t.Errorf("an edited document passes: %s: %v", name, read)
+		}
 	}
-	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>9007199254740993, 1>3` {
-		t.Errorf("number that does not fit into a float: got differences %s", got)
+	if !read.Is() || read.Is("other") {
+		t.Error("Is() is wrong for the digest of the document")
+	}
+	read.Outcomes = nil
+	if read.Is() {
+		t.Error("Is() is true although the document has lost its objects")
 	}
 	for action, want := range map[event.Action]event.Action{
 		event.Created: event.Create, event.Recreated: event.Recreate, event.Pruned: event.Delete, event.Shared: event.Share,
@@ -148,9 +175,10 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"no JSON":      "{",
-		"another kind": `{"kind": "ApplyResult", "digest": "` + p.Digest("") + `"}`,
-		"no digest":    `{"kind": "DiffResult"}`,
+		"no JSON":           "{",
+		"another kind":      `{"kind": "ApplyResult", "digest": "` + p.Digest("") + `"}`,
+		"no digest":         `{"kind": "DiffResult"}`,
+		"an earlier digest": `{"kind": "DiffResult", "digest": "0123456789abcdef01234567"}`,
 	} {
 		if got, err := Read([]byte(text)); err == nil {
 			t.Errorf("%s: %v", name, got)

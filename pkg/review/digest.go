@@ -5,77 +5,97 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
+
+// size is the length of a digest in bytes. An author of two manifests needs about 2^64 attempts to
+// find two plans with the same digest of 128 bits.
+const size = 16
 
 // Digest identifies the plan and its context, such as the name of a set. It reuses the salt of an
 // earlier digest (like), if like has one.
 //
-// The digest consists of 96 bits of a SHA-256 hash, so that an author of manifests cannot find two
-// plans with the same digest by varying a label. If the plan contains values of Secrets, a dot and
-// a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
+// The digest consists of 128 bits of a SHA-256 hash. If the plan contains values of Secrets, a dot
+// and a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
 // (OWASP's Password Storage Cheat Sheet).
-func (p *Plan) Digest(like string, of ...string) string {
+func (p *Plan) Digest(like string, of ...string) string { return p.Reviewed(like, of...).Digest }
+
+// Reviewed returns the digest of the plan, like Digest, together with the digests that it consists
+// of.
+func (p *Plan) Reviewed(like string, of ...string) event.Reviewed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lines := slices.Clone(of)
-	for i, line := range lines {
-		lines[i] = asText(line)
-	}
-	secrets := textsOf(p.secrets)
-	for _, text := range textsOf(p.outcomes) {
-		masked := p.masked(text)
-		if lines = append(lines, masked); masked != text {
-			secrets = append(secrets, text)
-		}
+	var out event.Reviewed
+	outcomes := p.maskedOutcomes()
+	secret := len(p.secrets) > 0
+	for _, o := range outcomes {
+		out.Objects = append(out.Objects, event.ReviewedObject{Ref: o.Ref, Digest: o.digest, Content: o.content})
+		secret = secret || o.Secret
 	}
 	salt := ""
-	if len(secrets) > 0 {
+	if secret {
 		salt = saltOf(like)
-		lines = append(lines, "values "+derived(secrets, salt))
+		full, after := p.values(outcomes, nil, salt)
+		out.Values = full + after
 	}
-	const size = 12
-	digest := digestOf(lines, size)
+	out.Digest = planDigest(slices.Collect(maps.Values(outcomes)), out.Values, salt, of)
+	return out
+}
+
+// planDigest returns the digest of a plan. It needs no more than what a document has.
+func planDigest(outcomes []Outcome, values, salt string, of []string) string {
+	lines := make([]string, 0, len(of)+len(outcomes)+1)
+	for _, line := range of {
+		lines = append(lines, asText(line))
+	}
+	for _, o := range outcomes {
+		lines = append(lines, "object "+o.Digest())
+	}
+	if values != "" {
+		lines = append(lines, "values "+values)
+	}
+	slices.Sort(lines)
+	digest := hash(strings.Join(lines, "\n"))
 	if salt != "" {
 		digest += "." + salt
 	}
 	return digest
 }
 
+var (
+	digestForm  = regexp.MustCompile(`^[0-9a-f]{32}(\.[0-9a-f]{16})?$`)
+	formerForms = regexp.MustCompile(`^([0-9a-f]{8}|[0-9a-f]{24})(\.[0-9a-f]{16})?$`)
+)
+
 // IsDigest reports whether a text has the form of a digest.
-func IsDigest(text string) bool {
-	return regexp.MustCompile(`^[0-9a-f]{24}(\.[0-9a-f]{16})?$`).MatchString(text)
-}
+func IsDigest(text string) bool { return digestForm.MatchString(text) }
+
+// IsFormerDigest reports whether a text has the form of the digests of earlier releases, which were
+// shorter.
+func IsFormerDigest(text string) bool { return formerForms.MatchString(text) }
 
 // Digest identifies the outcome of one object, without the values of Secrets.
 func (o Outcome) Digest() string {
 	if o.digest != "" {
 		return o.digest
 	}
-	return objectDigest(o.text())
-}
-
-func objectDigest(text string) string {
-	const size = 8
-	return digestOf([]string{text}, size)
-}
-
-func digestOf(lines []string, size int) string {
-	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return hex.EncodeToString(sum[:size])
-}
-
-func textsOf(outcomes map[object.Key]Outcome) []string {
-	var lines []string
-	for _, o := range outcomes {
-		lines = append(lines, o.text())
+	content := o.content
+	if o.After != nil {
+		content = hash(o.contentText())
 	}
-	return lines
+	return objectDigest(o.head(), content)
+}
+
+func objectDigest(head, content string) string { return hash(head + "\n" + content) }
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:size])
 }
 
 func saltOf(digest string) string {
@@ -88,7 +108,7 @@ func saltOf(digest string) string {
 }
 
 func derived(lines []string, salt string) string {
-	const rounds, size = 600_000, 32
+	const rounds = 600_000
 	slices.Sort(lines)
 	// Key fails only for salts and keys that are shorter than FIPS 140 allows.
 	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)

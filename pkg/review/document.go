@@ -1,73 +1,195 @@
 package review
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // Document is a plan in the form that diff prints.
 type Document struct {
 	Digest   string
+	Values   string
+	Cluster  event.Cluster
 	Outcomes map[object.Key]Outcome
 }
 
-// Read reads a DiffResult in JSON or YAML.
+type documentObject struct {
+	APIVersion string                 `json:"apiVersion"`
+	Kind       string                 `json:"kind"`
+	Namespace  string                 `json:"namespace"`
+	Name       string                 `json:"name"`
+	Action     event.Action           `json:"action"`
+	Digest     string                 `json:"digest"`
+	Content    string                 `json:"content"`
+	UID        types.UID              `json:"uid"`
+	Reason     string                 `json:"reason"`
+	Adopted    []string               `json:"adopted"`
+	Sharing    *managedfields.Sharing `json:"sharing"`
+	Changes    []struct {
+		Path   string                   `json:"path"`
+		Change managedfields.ChangeKind `json:"change"`
+		From   any                      `json:"from"`
+		To     any                      `json:"to"`
+		Owners []managedfields.Owner    `json:"owners"`
+		Atomic bool                     `json:"atomic"`
+		Same   bool                     `json:"sameValue"`
+	} `json:"changes"`
+}
+
+var errNoDiff = errors.New("it is not the output of diff -o json")
+
+// Read reads a DiffResult in JSON or YAML. It returns an error if an object's digest is not the
+// digest of what the document shows for the object.
 func Read(text []byte) (Document, error) {
 	var in struct {
-		Kind    string `json:"kind"`
-		Digest  string `json:"digest"`
-		Objects []struct {
-			APIVersion string       `json:"apiVersion"`
-			Kind       string       `json:"kind"`
-			Namespace  string       `json:"namespace"`
-			Name       string       `json:"name"`
-			Action     event.Action `json:"action"`
-			Digest     string       `json:"digest"`
-			Changes    []struct {
-				Path   string                   `json:"path"`
-				Change managedfields.ChangeKind `json:"change"`
-				From   any                      `json:"from"`
-				To     any                      `json:"to"`
-				Owners []managedfields.Owner    `json:"owners"`
-			} `json:"changes"`
-		} `json:"objects"`
+		Kind    string               `json:"kind"`
+		Digest  string               `json:"digest"`
+		Values  string               `json:"values"`
+		Cluster event.Cluster        `json:"cluster"`
+		Objects []documentObject     `json:"objects"`
+		Summary map[event.Action]int `json:"summary"`
 	}
-	err := yaml.Unmarshal(text, &in, func(d *json.Decoder) *json.Decoder {
-		d.UseNumber() // A float64 would change large integers.
-		return d
-	})
-	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
-		err = errors.New("it is not the output of diff -o json")
+	if err := decode(text, &in); err != nil {
+		return Document{}, err
 	}
 	switch {
-	case err != nil:
-		return Document{}, err
 	case in.Kind == "":
-		return Document{}, errors.New("it is not the output of diff -o json")
+		return Document{}, errNoDiff
 	case in.Kind != "DiffResult":
 		return Document{}, fmt.Errorf("it is a %q, not the output of diff -o json", in.Kind)
+	case IsFormerDigest(in.Digest):
+		return Document{}, object.Hinted("run diff again", "it comes from an earlier release, whose digests were shorter")
 	case !IsDigest(in.Digest):
 		return Document{}, errors.New("it has no digest: the result for some objects was unknown")
 	}
-	out := Document{Digest: in.Digest, Outcomes: map[object.Key]Outcome{}}
+	out := Document{Digest: in.Digest, Values: in.Values, Cluster: in.Cluster, Outcomes: map[object.Key]Outcome{}}
+	counts := map[event.Action]int{}
 	for _, o := range in.Objects {
-		if o.Digest == "" {
+		counts[o.Action]++
+		outcome := o.outcome()
+		if _, twice := out.Outcomes[outcome.Ref.Key()]; twice {
+			return Document{}, edited("it contains %s twice", outcome.Ref)
+		}
+		changes := outcome.Action != event.None && outcome.Action != event.Kept
+		switch {
+		case !changes && o.Digest == "" && len(o.Changes) == 0:
+			continue
+		case o.Digest == "":
+			return Document{}, edited("%s has no digest", outcome.Ref)
+		}
+		// Output can mask more than the digest does: values of Secrets outside the plan.
+		if shown := outcome.Digest(); shown == o.Digest || strings.Contains(outcome.head(), redact.Mask) {
+			outcome.partly = shown != o.Digest
+			outcome.digest = o.Digest
+			out.Outcomes[outcome.Ref.Key()] = outcome
 			continue
 		}
-		ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
-		outcome := Outcome{Ref: ref, Action: o.Action.Compared(), digest: o.Digest}
-		for _, c := range o.Changes {
-			outcome.Changes = append(outcome.Changes, Change{Path: c.Path, Kind: c.Change, From: c.From, To: c.To, Owners: namesOf(c.Owners)})
+		return Document{}, edited("the digest of %s does not match its changes", outcome.Ref)
+	}
+	for action, n := range in.Summary {
+		if counts[action] != n {
+			return Document{}, edited("its summary has %d %s, but its objects are %d", n, action, counts[action])
 		}
-		out.Outcomes[ref.Key()] = outcome
 	}
 	return out, nil
+}
+
+func (o documentObject) outcome() Outcome {
+	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
+	out := Outcome{Ref: ref, Action: o.Action.Compared(), content: o.Content, UID: o.UID, Adopted: slices.Sorted(slices.Values(o.Adopted)), Sharing: o.Sharing}
+	out.Departed = out.Action == event.Delete
+	out.Unchecked = o.Reason != "" && (out.Action == event.Create || out.Action == event.Update)
+	for _, c := range o.Changes {
+		out.Changes = append(out.Changes, Change{
+			Path: c.Path, Kind: c.Change, From: c.From, To: c.To, Owners: namesOf(c.Owners), Atomic: c.Atomic, Same: c.Same,
+		})
+	}
+	sortChanges(out.Changes)
+	return out
+}
+
+// decode refuses a second document and a key that occurs twice, because a person may read the one
+// that does not count. Keys are case-sensitive for the same reason.
+func decode(text []byte, into any) error {
+	documents := yamlv3.NewDecoder(bytes.NewReader(text))
+	var first, second yamlv3.Node
+	if err := documents.Decode(&first); err != nil {
+		return err
+	}
+	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
+		return errors.New("it contains more than one document")
+	}
+	content, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return err
+	}
+	if err := json.UnmarshalCaseSensitivePreserveInts(content, into); err != nil {
+		return errNoDiff
+	}
+	return nil
+}
+
+func edited(format string, args ...any) error {
+	return object.Hinted("the file was edited; run diff again", format, args...)
+}
+
+// Is reports whether the digest of the document belongs to its objects and to the context, such as
+// the field manager and the set.
+func (d Document) Is(of ...string) bool {
+	outcomes := make([]Outcome, 0, len(d.Outcomes))
+	for _, o := range d.Outcomes {
+		outcomes = append(outcomes, o)
+	}
+	_, salt, _ := strings.Cut(d.Digest, ".")
+	return planDigest(outcomes, d.Values, salt, of) == d.Digest
+}
+
+// shows reports whether an outcome from a document shows the other outcome, except for values that
+// the document masks.
+func (o Outcome) shows(other Outcome) bool {
+	if o.Action != other.Action || len(o.Changes) != len(other.Changes) ||
+		asText([]any{o.Adopted, o.Sharing, o.Unchecked}) != asText([]any{other.Adopted, other.Sharing, other.Unchecked}) {
+		return false
+	}
+	for _, c := range o.Changes {
+		if !slices.ContainsFunc(other.Changes, func(d Change) bool {
+			return c.Path == d.Path && c.Kind == d.Kind && c.Atomic == d.Atomic && c.Same == d.Same && slices.Equal(c.Owners, d.Owners) &&
+				masks(asText(c.From), asText(d.From)) && masks(asText(c.To), asText(d.To))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// masks reports whether a text is the other one, perhaps with masked parts.
+func masks(masked, plain string) bool {
+	parts := strings.Split(masked, redact.Mask)
+	rest, ok := strings.CutPrefix(plain, parts[0])
+	for i, part := range parts[1:] {
+		last := i == len(parts)-2
+		switch {
+		case !ok || rest == "":
+			return false
+		case last:
+			return len(rest) > len(part) && strings.HasSuffix(rest, part)
+		}
+		_, rest, ok = strings.Cut(rest[1:], part)
+	}
+	return ok && rest == ""
 }

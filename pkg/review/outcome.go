@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -15,19 +17,24 @@ import (
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed means that the object left its set and will be deleted. Only Ref and Action are also
-	// set.
-	Departed bool `json:"departed,omitempty"`
+	// Departed means that the object left its set and will be deleted. Only Ref, Action and UID are
+	// also set.
+	Departed bool      `json:"departed,omitempty"`
+	UID      types.UID `json:"uid,omitempty"`
 	// Unchecked means that the server could not be asked, so After is the manifest.
 	Unchecked bool                   `json:"unchecked,omitempty"`
 	Changes   []Change               `json:"changes,omitempty"`
-	After     map[string]any         `json:"after,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	// After has the fields of an object that is created. In a document, only its digest is known.
+	After map[string]any `json:"-"`
 	// Secret means that the outcome contains values of Secrets.
 	Secret bool `json:"-"`
-	// digest is set if the outcome was read from a document, whose values are masked.
-	digest string
+	// content and digest are the digests of After and of the outcome, with masked values. They are
+	// set if the outcome comes from Plan.Outcomes or from a document.
+	content, digest string
+	// partly means that the document masks more values than the digest does.
+	partly bool
 }
 
 // Change is a change to the value at one path.
@@ -37,6 +44,8 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
+	Atomic bool                     `json:"atomic,omitempty"`
+	Same   bool                     `json:"sameValue,omitempty"`
 	// By lists the owners. The times of their writes are not part of the outcome.
 	By []managedfields.Owner `json:"-"`
 }
@@ -45,20 +54,26 @@ type Change struct {
 func OutcomeOf(c event.Compared) Outcome {
 	out := Outcome{Ref: c.Ref, Action: c.Action, Departed: c.Departed}
 	if c.Departed {
+		out.UID = c.UID
 		return out
 	}
 	out.Unchecked = c.Reason != "" && (c.Action == event.Create || c.Action == event.Update)
 	out.Adopted, out.Sharing = slices.Sorted(slices.Values(c.Adopted)), c.Sharing
 	for _, change := range c.Changes {
 		out.Changes = append(out.Changes, Change{
-			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners), By: change.Owners,
+			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners),
+			Atomic: change.Atomic, Same: change.SameValue, By: change.Owners,
 		})
 	}
-	slices.SortFunc(out.Changes, func(a, b Change) int { return strings.Compare(asText(a), asText(b)) })
+	sortChanges(out.Changes)
 	if out.Unchecked || c.Action == event.Create || c.Action == event.Recreate {
 		out.After = c.After
 	}
 	return out
+}
+
+func sortChanges(changes []Change) {
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(asText(a), asText(b)) })
 }
 
 func namesOf(owners []managedfields.Owner) []string {
@@ -70,9 +85,19 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text encodes an outcome with its object. For a departing object, it omits the API version,
-// because the server chooses it.
-func (o Outcome) text() string {
+// text encodes an outcome with its object, including the content of a new object.
+func (o Outcome) text() string { return o.head() + o.contentText() }
+
+func (o Outcome) contentText() string {
+	if o.After == nil {
+		return ""
+	}
+	return asText(o.After)
+}
+
+// head is the part of an outcome that a document shows. For a departing object, it omits the API
+// version, because the server chooses it.
+func (o Outcome) head() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
 		apiVersion = o.Ref.GVK.Group

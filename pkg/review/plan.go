@@ -27,6 +27,8 @@ type Plan struct {
 	// vault also contains values of other objects.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
+	// reached has the objects of a reviewed plan that may be as it leaves them.
+	reached   map[object.Key]state
 	contested bool
 }
 
@@ -93,18 +95,31 @@ func (p *Plan) Contested() bool {
 	return p.contested
 }
 
-// Outcomes returns the outcomes of the objects that change.
+// Outcomes returns the outcomes of the objects that change. Their digests do not depend on values
+// of Secrets.
 func (p *Plan) Outcomes() map[object.Key]Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.maskedOutcomes()
+}
+
+func (p *Plan) maskedOutcomes() map[object.Key]Outcome {
 	out := maps.Clone(p.outcomes)
 	for key, o := range out {
-		text := o.text()
-		masked := p.masked(text)
-		_, o.Secret = p.secrets[key]
-		o.Secret = o.Secret || masked != text
-		o.digest = objectDigest(masked)
-		out[key] = o
+		out[key] = p.digested(o)
 	}
 	return out
+}
+
+// digested adds the digests of an outcome. The caller holds the mutex.
+func (p *Plan) digested(o Outcome) Outcome {
+	head, content := o.head(), o.contentText()
+	shown, shownContent := p.masked(head), p.masked(content)
+	_, o.Secret = p.secrets[o.Ref.Key()]
+	o.Secret = o.Secret || shown != head || shownContent != content
+	if content != "" {
+		o.content = hash(shownContent)
+	}
+	o.digest = objectDigest(shown, o.content)
+	return o
 }

@@ -59,6 +59,8 @@ type mutation struct {
 	before string
 	// raced is the name of the difference in that case, if it differs.
 	raced string
+	// continues is the message of a run that finds a part of the plan done; empty if it finds none.
+	continues string
 }
 
 func mutations() map[string]mutation {
@@ -106,7 +108,15 @@ func mutations() map[string]mutation {
 			applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: extra, labels: {applyset.kubernetes.io/part-of: "ID"}}}`,
 			named:   `configmap/extra -n \S+\n.*reviewed unchanged, now to delete`,
 		},
-		"a member gone": {kubectl: []string{"delete configmap old"}, named: `configmap/old -n \S+\n.*reviewed to delete, now kept, or already gone`},
+		"a member gone": {kubectl: []string{"delete configmap old"}, continues: "continuing the plan: 1 of 5 objects already as reviewed"},
+		"a member replaced": {
+			kubectl: []string{"delete configmap old", "apply --server-side --field-manager=k8sconnect -f APPLIED"},
+			applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: old, labels: {applyset.kubernetes.io/part-of: "ID"}}}`,
+			named:   `configmap/old -n \S+\n.*reviewed to delete, now another object of that name`,
+		},
+		"a member that left the set": {
+			kubectl: []string{"label configmap old applyset.kubernetes.io/part-of-"}, named: `configmap/old -n \S+\n.*reviewed to delete, now kept, or already gone`,
+		},
 		"the manifest edited": {
 			manifest: func(text string) string { return strings.Replace(text, `{k: "2", l`, `{k: "3", l`, 1) },
 			named:    `configmap/a .*\.data\.k\n.*reviewed "1" → "2", now "1" → "3"`,
@@ -130,6 +140,10 @@ func TestConfirm(t *testing.T) {
 			m.do(t, c, r.ns, r.id)
 			before := versions(t, c, r.ns)
 			got := k8sconnect(t, c.KubeconfigPath, r.args...)
+			if m.continues != "" {
+				got.ends(t, 0).says(t, m.continues)
+				return
+			}
 			if m.named == "" {
 				got.ends(t, 0).says(t, "1 pruned")
 				return
@@ -242,7 +256,7 @@ func TestConfirmRecreate(t *testing.T) {
 		},
 		"recreated by hand": {
 			kubectl: []string{"delete job/j", "apply --server-side --field-manager=k8sconnect -f APPLIED"}, applied: job("2"),
-			named: `job\.batch/j -n \S+\n.*reviewed to recreate, now unchanged`,
+			named: `nothing is left to do: the plan was already applied`,
 			raced: `1 unchanged|that object was left alone`,
 		},
 	}
@@ -388,8 +402,8 @@ func TestConfirmDefinitions(t *testing.T) {
 	}
 }
 
-// A confirmed run costs as much as an apply, and a dry run for each object that changes. It repeats
-// no read of the comparison.
+// A confirmed run costs as much as an apply, a dry run for each object that changes, and the read of
+// the cluster's UID. It repeats no read of the comparison.
 func TestConfirmedRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -405,8 +419,8 @@ func TestConfirmedRequests(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(60, 10, "1"))).ends(t, 0)
 	plan := confirmable(t, c, "-n", ns, "-f", set)
 	plain := requests(ns, set)
-	if confirmed := requests(ns, set, "--confirm="+plan); confirmed != plain+20 {
-		t.Errorf("%d requests without --confirm, %d with it, want 20 more", plain, confirmed)
+	if confirmed := requests(ns, set, "--confirm="+plan); confirmed != plain+21 {
+		t.Errorf("%d requests without --confirm, %d with it, want 21 more", plain, confirmed)
 	}
 }
 

@@ -3,15 +3,19 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -34,6 +38,8 @@ type lookahead struct {
 	// prefetched returns the objects that the comparison has read.
 	prefetched *prefetch.Reader
 	emit       func(event.Event)
+	// reviewed is the plan that the run may continue; nil if only its digest is known.
+	reviewed *review.Document
 	// failed lists the objects that could not be compared; unknown is the error that counts them.
 	failed  []event.Applied
 	unknown error
@@ -63,11 +69,15 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 	if r.Approve == nil {
 		return nil, nil
 	}
+	identity := r.connection.Identify(ctx, r.client)
 	l, err := r.lookAhead(ctx, member, d)
 	if err != nil {
 		return nil, err
 	}
 	proposed := Proposal{Plan: &l.plan, Unknown: l.unknown, Covers: setrun.Covers(r.predictor.Manager, member)}
+	if proposed.Cluster, err = identity(); err != nil {
+		return nil, err
+	}
 	if r.lock != nil {
 		if last, _, err := r.lock.Last(); err == nil {
 			proposed.Last = last
@@ -82,7 +92,7 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 }
 
 // confirm restricts the run to the reviewed changes if --confirm was given.
-func (o *Options) confirm(given string, changed bool) error {
+func (o *Options) confirm(given string, changed bool, stderr io.Writer) error {
 	switch {
 	case !changed:
 		return nil
@@ -91,16 +101,17 @@ func (o *Options) confirm(given string, changed bool) error {
 	case o.dryRun == object.DryRunClient:
 		return errors.New("--confirm and --dry-run=client cannot be combined: only the server knows what would change")
 	}
-	c, err := confirmationOf(given)
+	c, err := confirmationOf(given, func(text string) { fmt.Fprintln(stderr, text) })
 	if err != nil {
 		return err
 	}
+	o.reviewed = c.reviewed
 	o.live, o.ask, o.Set.Reviewed = nil, nil, true
 	o.Approve = func(p Proposal) (bool, error) {
 		if p.Unknown != nil {
 			return false, p.Unknown
 		}
-		return true, c.allows(p.Plan, p.Covers, time.Now())
+		return true, c.allows(p, time.Now())
 	}
 	return nil
 }
@@ -108,6 +119,7 @@ func (o *Options) confirm(given string, changed bool) error {
 func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Decision) (*lookahead, error) {
 	l := &lookahead{
 		reader: r.client, keeps: r.plan.Len() <= keptObjects, member: member, emit: r.Out.Print, judged: map[object.Key]judgement{},
+		reviewed: r.reviewed,
 	}
 	l.engine = diff.Engine{
 		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
@@ -116,6 +128,9 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 	if member != nil {
 		l.engine.Admit = member.Admit
 		setrun.SeeDoomed(&l.plan, d)
+	}
+	if err := l.findGone(ctx, r.client, d); err != nil {
+		return nil, err
 	}
 	err := l.engine.Run(ctx, r.plan)
 	if ctx.Err() != nil {
@@ -162,6 +177,7 @@ func (l *lookahead) skip(p *plan.Plan, why error) {
 
 func (l *lookahead) judge(p *predict.Prediction) {
 	l.plan.Learn(p.Item.Object, p.Live)
+	l.reach(p)
 	j := judgement{at: time.Now()}
 	if p.Live != nil {
 		j.version = p.Live.GetResourceVersion()
@@ -172,6 +188,41 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.judged[p.Item.Key()] = j
+}
+
+// reach records the object as it is, if the reviewed plan changes it.
+func (l *lookahead) reach(p *predict.Prediction) {
+	if l.reviewed == nil || p.Live == nil {
+		return
+	}
+	if was, changes := l.reviewed.Outcomes[p.Item.Key()]; changes {
+		if owned, err := l.engine.Owned(p); err == nil {
+			l.plan.Reach(was, owned, p.Live)
+		}
+	}
+}
+
+// findGone records which of the members that the reviewed plan deletes are gone.
+func (l *lookahead) findGone(ctx context.Context, server *client.Client, d applyset.Decision) error {
+	if l.reviewed == nil {
+		return nil
+	}
+	for key, was := range l.reviewed.Outcomes {
+		if !was.Departed || slices.ContainsFunc(d.Doomed, func(m applyset.Member) bool { return m.Ref.Key() == key }) {
+			continue
+		}
+		kind, err := server.Kind(ctx, was.Ref.GVK)
+		if err != nil {
+			continue // It stays a difference.
+		}
+		switch live, err := server.Get(ctx, kind, was.Ref); {
+		case apierrors.IsNotFound(err), err == nil && live.GetUID() != was.UID:
+			l.plan.ReachGone(was.Ref)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // Judged implements [apply.Review]. It treats a namespace that this run has just created for its

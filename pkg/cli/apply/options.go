@@ -21,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -79,6 +80,8 @@ type Options struct {
 	concurrency        int
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
+	// reviewed is the plan that the user has confirmed; nil if only its digest is known.
+	reviewed *review.Document
 	// live asks about conflicts; nil if there is no prompt.
 	live *prompt.Terminal
 }
@@ -86,8 +89,9 @@ type Options struct {
 // Proposal is what a run would change.
 type Proposal struct {
 	Plan *review.Plan
-	// Covers is the data that the plan's digest covers in addition to the objects.
-	Covers []string
+	// Covers is the data that the plan's digest covers in addition to the objects and the cluster.
+	Covers  []string
+	Cluster event.Cluster
 	// Unknown is set if it is unknown how some objects would change.
 	Unknown error
 	// Last is the newest run recorded with the lock of the set; zero if there is none.
@@ -202,6 +206,6 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	refuse(f.history < 0, errors.New("--history must not be negative"))
 	refuse(f.atomic && f.continueOnConflict,
 		errors.New("--atomic and --continue-on-conflict cannot be combined: with --atomic, a conflict rolls everything back"))
-	return o, errors.Join(append(faults, o.confirm(f.confirm, changed("confirm")), f.serverSide.Check(), printErr,
+	return o, errors.Join(append(faults, o.confirm(f.confirm, changed("confirm"), in.Streams.ErrOut), f.serverSide.Check(), printErr,
 		verb.FlagError("-o", outErr), in.Check())...)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -24,13 +25,19 @@ import (
 type confirmation struct {
 	digest   string
 	reviewed *review.Document
+	// note prints a line to stderr.
+	note func(string)
 }
 
-func confirmationOf(given string) (*confirmation, error) {
+func confirmationOf(given string, note func(string)) (*confirmation, error) {
 	if review.IsDigest(given) {
-		return &confirmation{digest: given}, nil
+		return &confirmation{digest: given, note: note}, nil
 	}
 	text, err := os.ReadFile(given)
+	if errors.Is(err, os.ErrNotExist) && review.IsFormerDigest(given) {
+		return nil, object.Hinted("run diff again, and confirm the digest that it prints",
+			"--confirm: %s is a digest of an earlier release, which was shorter", given)
+	}
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(given, ".json") && !strings.HasSuffix(given, ".yaml") {
 		return nil, object.Hinted("use the digest that diff prints, or a file with the output of diff -o json",
 			"--confirm: %q is neither a digest nor a file", given)
@@ -42,33 +49,62 @@ func confirmationOf(given string) (*confirmation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--confirm: %s: %w", given, err)
 	}
-	return &confirmation{digest: document.Digest, reviewed: &document}, nil
+	return &confirmation{digest: document.Digest, reviewed: &document, note: note}, nil
 }
 
-// allows returns nil if the plan is the one that was reviewed.
-func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error {
-	outcomes := p.Outcomes()
-	same := p.Digest(c.digest, of...) == c.digest
-	switch {
-	case same && c.reviewed == nil:
-		return nil
-	case c.reviewed == nil && len(outcomes) == 0:
-		return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because the changes were already applied", nil)
-	case c.reviewed == nil:
-		return unreviewed("--confirm="+c.digest+" does not match what would change now", wouldBe(outcomes))
+// allows returns nil if the run would make the reviewed changes, or those of them that a former run
+// did not make.
+func (c *confirmation) allows(p Proposal, now time.Time) error {
+	outcomes := p.Plan.Outcomes()
+	covers := setrun.OnCluster(p.Covers, p.Cluster)
+	if c.reviewed == nil {
+		switch {
+		case p.Plan.Digest(c.digest, covers...) == c.digest:
+			return nil
+		case p.Plan.Digest(c.digest, p.Covers...) == c.digest: // The reviewer could not read the UID.
+			c.note("the digest was not bound to a cluster; this is " + p.Cluster.String())
+			return nil
+		case len(outcomes) == 0:
+			return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because the changes were already applied", nil)
+		}
+		return unreviewed("--confirm="+c.digest+" does not match what would change now in "+p.Cluster.String(), wouldBe(outcomes))
 	}
-	found := review.Differences(c.reviewed.Outcomes, outcomes) // Compare even if the digests are equal: the file may have been edited.
-	switch {
-	case same && len(found) == 0:
-		return nil
-	case len(found) == 0:
-		return unreviewed(hidden(outcomes), nil)
+	switch reviewed := c.reviewed.Cluster; {
+	case reviewed.UID == "":
+		covers = p.Covers
+		c.note("the plan is not bound to a cluster (" + cmp.Or(reviewed.Unknown, "it has no UID") + "); this is " + p.Cluster.String())
+	case p.Cluster.UID == "":
+		return object.Hinted("allow the account to get the namespace kube-system; docs/rbac.md has a role",
+			"nothing was written: the plan was reviewed for %s, and it is unknown whether this is that cluster: %s", reviewed, p.Cluster.Unknown)
+	case reviewed.UID != p.Cluster.UID:
+		return unreviewed("the plan was reviewed for "+reviewed.String()+", this is "+p.Cluster.String(), nil)
 	}
+	if !c.reviewed.Is(covers...) {
+		return unreviewed("the review was for another field manager or set, or the file was edited", nil)
+	}
+	done, found, unproven := p.Plan.Continue(*c.reviewed)
+	switch {
+	case len(found) > 0:
+		return unreviewed(text.Count(objectsIn(found), "object")+" would differ from what was reviewed", named(found, now))
+	case len(unproven) > 0:
+		return unreviewed(hidden(unproven, len(done) > 0), nil)
+	}
+	switch all := len(c.reviewed.Outcomes); {
+	case len(done) == 0:
+	case len(done) == all:
+		c.note(fmt.Sprintf("nothing is left to do: the plan was already applied (%d of %s as reviewed)", all, text.Count(all, "object")))
+	default:
+		c.note(fmt.Sprintf("continuing the plan: %d of %s already as reviewed", len(done), text.Count(all, "object")))
+	}
+	return nil
+}
+
+func objectsIn(found []review.Difference) int {
 	objects := map[object.Key]bool{}
 	for _, d := range found {
 		objects[d.Ref.Key()] = true
 	}
-	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
+	return len(objects)
 }
 
 // unreviewed returns the error for a run that would not make the reviewed changes. It limits the
@@ -82,19 +118,17 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// hidden explains why two plans differ although no difference can be shown.
-func hidden(outcomes map[object.Key]review.Outcome) string {
-	var secrets []string
-	for _, o := range outcomes {
-		if o.Secret {
-			secrets = append(secrets, o.Ref.String())
-		}
+// hidden explains why two plans differ although no difference can be shown. continued means that a
+// former run has applied a part of the plan.
+func hidden(unproven []object.Ref, continued bool) string {
+	names := make([]string, len(unproven))
+	for i, ref := range unproven {
+		names[i] = ref.String()
 	}
-	slices.Sort(secrets)
-	if len(secrets) == 0 {
-		return "the review was for another field manager or set"
+	if continued {
+		return "a part of the plan has been applied, and a value in " + strings.Join(names, " or in ") + " differs from the reviewed one or cannot be compared any more"
 	}
-	return "a value in " + strings.Join(secrets, " or in ") + " differs from the reviewed one"
+	return "a value in " + strings.Join(names, " or in ") + " differs from the reviewed one"
 }
 
 // named returns two lines for each difference: the path, and the reviewed and current changes.
@@ -137,6 +171,8 @@ func whole(d review.Difference) string {
 	case was != now && d.WasAction == event.Delete:
 		now = "kept, or already gone"
 	case was != now:
+	case d.WasAction == event.Delete:
+		now = "another object of that name"
 	case redact.IsSecret(d.Ref):
 		now = "with different values, fields or owners"
 	default:

@@ -20,6 +20,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
@@ -59,8 +60,9 @@ type Connection struct {
 	timeout  time.Duration
 	flags    *pflag.FlagSet
 	expected map[string][]expectation
-	// recognised means that the cluster is the expected one.
+	// recognised means that the cluster is the expected one. uid is its UID, if it has been read.
 	recognised bool
+	uid        types.UID
 }
 
 // New returns a connection with default flags.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -12,10 +13,12 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -144,9 +147,8 @@ func (c *Connection) expectedCluster(ctx context.Context, client *client.Client)
 		return nil
 	}
 	wanted := c.expectations(ExpectCluster)
-	const name = "kube-system"
-	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
-	live, err := client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: name})
+	const name = identifying
+	uid, err := uidOf(ctx, client)
 	switch {
 	case apierrors.IsForbidden(err):
 		return object.Hinted("the guard needs permission to get the namespace "+name+"; nothing else was sent",
@@ -158,11 +160,67 @@ func (c *Connection) expectedCluster(ctx context.Context, client *client.Client)
 		return fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)
 	}
 	for _, want := range wanted {
-		if string(live.GetUID()) != want.value {
+		if string(uid) != want.value {
 			return object.Hinted("see which cluster this is: "+command.Kubectl("cluster-info"),
-				"wrong cluster: its UID is %s, not what %s expects; nothing else was sent to it", live.GetUID(), want)
+				"wrong cluster: its UID is %s, not what %s expects; nothing else was sent to it", uid, want)
 		}
 	}
-	c.recognised = true
+	c.recognised, c.uid = true, uid
 	return nil
+}
+
+// identifying is the namespace whose UID identifies a cluster.
+const identifying = "kube-system"
+
+func uidOf(ctx context.Context, server object.Getter) (types.UID, error) {
+	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
+	live, err := server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: identifying})
+	if err != nil {
+		return "", err
+	}
+	return live.GetUID(), nil
+}
+
+// Identify begins to read the identity of the cluster. The function that it returns waits for the
+// result. An account that cannot read the identity gets a cluster without a UID; an error means that
+// the server could not be asked.
+func (c *Connection) Identify(ctx context.Context, server object.Getter) func() (event.Cluster, error) {
+	found := event.Cluster{UID: c.uid}
+	if config, err := c.config.ToRESTConfig(); err == nil {
+		found.Server = withoutUser(config.Host)
+	}
+	if !c.flags.Lookup("server").Changed && !c.flags.Lookup("cluster").Changed {
+		found.Context, _ = c.ContextName()
+	}
+	if found.UID != "" {
+		return func() (event.Cluster, error) { return found, nil }
+	}
+	var failure error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		switch uid, err := uidOf(ctx, server); {
+		case err == nil:
+			found.UID = uid
+		case apierrors.IsForbidden(err):
+			found.Unknown = "you are not allowed to get the namespace " + identifying
+		case apierrors.IsNotFound(err):
+			found.Unknown = "there is no namespace " + identifying
+		default:
+			failure = fmt.Errorf("cannot tell which cluster this is: %w", err)
+		}
+	}()
+	return func() (event.Cluster, error) {
+		<-done
+		return found, failure
+	}
+}
+
+func withoutUser(host string) string {
+	at, err := url.Parse(host)
+	if err != nil || at.User == nil {
+		return host
+	}
+	at.User = nil
+	return at.String()
 }

@@ -146,7 +146,9 @@ type run struct {
 	leaving    *setrun.LeavingMembers
 	// found collects what apply would change.
 	found *review.Plan
-	done  func()
+	// cluster waits for the identity of the cluster. It is nil if no digest is printed.
+	cluster func() (event.Cluster, error)
+	done    func()
 }
 
 // begin connects to the cluster and plans the run.
@@ -158,6 +160,9 @@ func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, er
 	var err error
 	if r.client, err = c.Connect(ctx, o.Run, 0, o.Out.Print); err != nil {
 		return nil, err
+	}
+	if o.Found == nil || o.Covers != nil {
+		r.cluster = c.Identify(ctx, r.client)
 	}
 	if r.plan, err = o.Input.Plan(ctx, c, r.client, o.Predictor, o.Out.Print); err != nil {
 		return nil, err
@@ -203,15 +208,17 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 // reviewed prints the digest, unless it is unknown how some object would change. member is the run
 // of the set, or nil.
 func (r *run) reviewed(compared error, member *setrun.Run) error {
-	covers := r.Covers
-	if r.Found == nil {
-		covers = setrun.Covers(r.predictor.Manager, member)
-	}
-	if covers != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
-		end := event.Reviewed{Digest: r.found.Digest("", covers...)}
-		for _, outcome := range r.found.Outcomes() {
-			end.Objects = append(end.Objects, event.ReviewedObject{Ref: outcome.Ref, Digest: outcome.Digest()})
+	if r.cluster != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
+		cluster, err := r.cluster()
+		if err != nil {
+			return err
 		}
+		covers := r.Covers
+		if r.Found == nil {
+			covers = setrun.OnCluster(setrun.Covers(r.predictor.Manager, member), cluster)
+		}
+		end := r.found.Reviewed("", covers...)
+		end.Cluster = cluster
 		r.Out.Print(end)
 	}
 	return compared

@@ -50,7 +50,7 @@ func digestOf(d applyset.Decision) string {
 // SeeDoomed adds the deletion of each doomed member to a plan.
 func SeeDoomed(p *review.Plan, d applyset.Decision) {
 	for _, m := range d.Doomed {
-		p.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
+		p.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true, UID: m.UID})
 	}
 }
 

@@ -181,7 +181,7 @@ func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Membe
 	for _, m := range manifests {
 		ref := object.RefOf(m.Object)
 		before, _ := redact.Pair(ref, written(m.Object), nil)
-		emit(event.Compared{Ref: ref, Action: event.Delete, Departed: true, Before: before})
+		emit(event.Compared{Ref: ref, Action: event.Delete, Departed: true, UID: m.Object.GetUID(), Before: before})
 	}
 	return nil
 }

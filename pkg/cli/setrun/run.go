@@ -236,13 +236,22 @@ func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Covers returns what the digest of a plan covers in addition to the objects. r is nil for a plan
-// without a set.
+// Covers returns what the digest of a plan covers in addition to the objects and the cluster. r is
+// nil for a plan without a set.
 func Covers(manager string, r *Run) []string {
 	if r == nil {
 		return []string{manager}
 	}
 	return []string{manager, r.set.ID()}
+}
+
+// OnCluster adds the cluster to what a digest covers. A cluster without a UID adds nothing: any
+// cluster that is alike confirms the digest.
+func OnCluster(covers []string, c event.Cluster) []string {
+	if c.UID == "" {
+		return covers
+	}
+	return append(slices.Clone(covers), "cluster "+string(c.UID))
 }
 
 // Made reports whether key is the namespace that this run created for the parent; false for a nil

@@ -48,6 +48,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref
 	to, confirm string
+	cluster     event.Cluster
 	// number is the number of the last run when the target was chosen.
 	number     int64
 	yes        bool
@@ -126,7 +127,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if err != nil {
 		return err
 	}
-	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
+	of := setrun.OnCluster([]string{o.name, run.ID, run.Input, o.predictor.Manager}, o.cluster)
 	var document bytes.Buffer // output of the comparison; dropped if the rollback goes ahead
 	shown, err := o.show(ctx, in, text, of, &document)
 	if o.dryRun || !errors.Is(err, verb.ErrNo) {
@@ -240,6 +241,9 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 		return history.Run{}, nil, err
 	}
 	o.parent = set.Record.Parent
+	if o.cluster, err = in.Identify(ctx, client)(); err != nil {
+		return history.Run{}, nil, err
+	}
 	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
 	kept, err := keeper.Runs(ctx)
 	if err != nil {

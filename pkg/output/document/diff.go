@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -13,7 +15,7 @@ import (
 // NewDiff returns the document of a diff.
 func NewDiff(b output.Base) output.Results {
 	complete := func(o *comparedObject, x extras) {
-		o.Warnings, o.Remarks, o.Decided, o.Digest = x.warnings, x.remarks, x.decided, x.digest
+		o.Warnings, o.Remarks, o.Decided, o.Digest, o.Content = x.warnings, x.remarks, x.decided, x.digest.Digest, x.digest.Content
 	}
 	return gather(b, "DiffResult", output.DiffActions(), only(comparedOf), complete, diffSuite)
 }
@@ -22,6 +24,8 @@ type comparedObject struct {
 	objectName
 	Action   event.Action           `json:"action"`
 	Digest   string                 `json:"digest,omitempty"`
+	Content  string                 `json:"content,omitempty"`
+	UID      types.UID              `json:"uid,omitempty"`
 	Reason   string                 `json:"reason,omitempty"`
 	Source   string                 `json:"source,omitempty"`
 	Error    *fault                 `json:"error,omitempty"`
@@ -37,7 +41,7 @@ type comparedObject struct {
 
 func comparedOf(c event.Compared) comparedObject {
 	return comparedObject{
-		objectName: nameOf(c.Ref), Action: c.Action.Applied(), Reason: c.Reason, Source: sourceOf(c.Source), Error: faultOf(c.Err),
+		objectName: nameOf(c.Ref), Action: c.Action.Applied(), UID: c.UID, Reason: c.Reason, Source: sourceOf(c.Source), Error: faultOf(c.Err),
 		Changes: changesOf(c.Changes), Adopted: c.Adopted, Sharing: c.Sharing, Yielded: textsOf(c.Yielded), Left: contestedOf(c.Left),
 	}
 }

@@ -23,6 +23,8 @@ type result[T any] struct {
 	Run        *string          `json:"run,omitempty"`
 	DryRun     bool             `json:"dryRun,omitempty"`
 	Digest     string           `json:"digest,omitempty"`    // of the whole diff, for --confirm
+	Values     string           `json:"values,omitempty"`    // of Secrets, as a salted digest
+	Cluster    *event.Cluster   `json:"cluster,omitempty"`   // of a diff
 	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of a new set
 	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
@@ -47,14 +49,14 @@ type gathered[T interface{ ref() object.Ref }] struct {
 	warnings byObject[string]
 	remarks  byObject[event.Remarked]
 	decided  map[object.Key][]decidedEntry
-	digests  map[object.Key]string
+	digests  map[object.Key]event.ReviewedObject
 }
 
 type extras struct {
 	warnings []string
 	remarks  []event.Remarked
 	decided  []decidedEntry
-	digest   string
+	digest   event.ReviewedObject
 }
 
 func gather[T interface{ ref() object.Ref }](
@@ -62,7 +64,7 @@ func gather[T interface{ ref() object.Ref }](
 ) *gathered[T] {
 	return &gathered[T]{
 		Base: b, result: newResult[T](b, kind), actions: actions, of: of, complete: complete, suite: suite,
-		warnings: byObject[string]{}, remarks: byObject[event.Remarked]{}, decided: map[object.Key][]decidedEntry{}, digests: map[object.Key]string{},
+		warnings: byObject[string]{}, remarks: byObject[event.Remarked]{}, decided: map[object.Key][]decidedEntry{}, digests: map[object.Key]event.ReviewedObject{},
 	}
 }
 
@@ -94,9 +96,9 @@ func (d *gathered[T]) Handle(e event.Event) {
 	case event.Decided:
 		d.decided[e.Ref.Key()] = decidedOf(e)
 	case event.Reviewed:
-		d.result.Digest = e.Digest
+		d.result.Digest, d.result.Values, d.result.Cluster = e.Digest, e.Values, &e.Cluster
 		for _, o := range e.Objects {
-			d.digests[o.Ref.Key()] = o.Digest
+			d.digests[o.Ref.Key()] = o
 		}
 	default:
 		if o := d.of(e); o != nil {

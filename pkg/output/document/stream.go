@@ -46,6 +46,7 @@ type streamLine struct {
 	Within      float64         `json:"withinSeconds,omitempty"`
 	Summary     *summary        `json:"summary,omitempty"`
 	Digest      string          `json:"digest,omitempty"`
+	Cluster     *event.Cluster  `json:"cluster,omitempty"`
 }
 
 type streamPhase struct {
@@ -68,7 +69,7 @@ func (s *stream) Handle(e event.Event) {
 	case event.Compared:
 		s.write(streamLine{Type: "compared", Object: comparedOf(e)})
 	case event.Reviewed:
-		s.write(streamLine{Type: "reviewed", Digest: e.Digest})
+		s.write(streamLine{Type: "reviewed", Digest: e.Digest, Cluster: &e.Cluster})
 	case event.Given:
 		s.write(streamLine{Type: "given", Object: givenOf(e)})
 	case event.Deleted:

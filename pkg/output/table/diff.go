@@ -33,8 +33,8 @@ type diffTable struct {
 	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
-	digest    string   // of everything that would change
-	outside   *outside // nil without an external program
+	reviewed  event.Reviewed // the plan, if something would change
+	outside   *outside       // nil without an external program
 }
 
 // NewDiff returns the table of a diff.
@@ -48,7 +48,7 @@ func NewDiff(b output.Base) output.Results {
 
 func (t *diffTable) Handle(e event.Event) {
 	if reviewed, ok := e.(event.Reviewed); ok && len(reviewed.Objects) > 0 {
-		t.digest = reviewed.Digest
+		t.reviewed = reviewed
 	}
 	compared, ok := e.(event.Compared)
 	if !ok {
@@ -124,8 +124,15 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	for _, line := range t.takeovers.lines(true) {
 		t.say("# " + line + "\n")
 	}
-	for _, line := range slices.Concat(t.notes(), []string{diffSummary(t.State)}, t.verdict()) {
+	for _, line := range append(t.notes(), diffSummary(t.State)) {
 		t.Screen.Note(line + "\n")
+	}
+	if t.contested > 0 {
+		t.Screen.Note(t.contestedText() + "\n")
+	}
+	// The digest is part of the result: a file with the output is what a person reviews.
+	for _, line := range t.confirmation() {
+		t.say("# " + line + "\n")
 	}
 	return err
 }
@@ -142,13 +149,26 @@ func (t *diffTable) notes() []string {
 }
 
 func (t *diffTable) verdict() []string {
-	switch {
-	case t.contested > 0:
-		return []string{text.Count(t.contested, "contested path") + ": apply stops there unless you use --take or --yield"}
-	case t.digest != "":
-		return []string{"confirm this with --confirm=" + t.digest}
+	if t.contested > 0 {
+		return []string{t.contestedText()}
 	}
-	return nil
+	return t.confirmation()
+}
+
+func (t *diffTable) contestedText() string {
+	return text.Count(t.contested, "contested path") + ": apply stops there unless you use --take or --yield"
+}
+
+// confirmation tells how to confirm the changes; empty if there are none or some are contested.
+func (t *diffTable) confirmation() []string {
+	if t.contested > 0 || t.reviewed.Digest == "" {
+		return nil
+	}
+	lines := []string{"confirm this with --confirm=" + t.reviewed.Digest}
+	if why := t.reviewed.Cluster.Unknown; why != "" {
+		lines = append(lines, "the digest is not bound to this cluster: "+why)
+	}
+	return lines
 }
 
 func (t *diffTable) say(text string) {
