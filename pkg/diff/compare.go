@@ -65,10 +65,14 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	return out, err
 }
 
-// Owned returns the fields of the live object that we own, in the form of Outcome's After.
-func (e *Engine) Owned(p *predict.Prediction) (map[string]any, error) {
+// Owned returns the fields of the live object that we own, in the form that After has in the outcome
+// of this action.
+func (e *Engine) Owned(p *predict.Prediction, action event.Action) (map[string]any, error) {
 	view, err := e.Predictor.View(p, p.Live)
-	return named(p.Item.Ref, view.After), err
+	if action == event.Create {
+		return named(p.Item.Ref, view.After), err
+	}
+	return view.After, err
 }
 
 // contestedBesides returns the conflicts that are not visible in any change, such as two spellings

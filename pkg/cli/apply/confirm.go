@@ -196,7 +196,7 @@ func (l *lookahead) reach(p *predict.Prediction) {
 		return
 	}
 	if was, changes := l.reviewed.Outcomes[p.Item.Key()]; changes {
-		if owned, err := l.engine.Owned(p); err == nil {
+		if owned, err := l.engine.Owned(p, was.Action); err == nil {
 			l.plan.Reach(was, owned, p.Live)
 		}
 	}
