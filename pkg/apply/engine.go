@@ -56,6 +56,9 @@ type Review interface {
 	Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction
 	// Confirms returns an error if the result of the apply would differ from the reviewed one.
 	Confirms(p *predict.Prediction, anew *predict.Recreation) error
+	// Written returns an error if the object that the server has stored (answer) differs from the
+	// reviewed result.
+	Written(p *predict.Prediction, answer *unstructured.Unstructured) error
 }
 
 // Engine executes one plan. Server and Emit are required.

@@ -98,6 +98,13 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 		}
 	}
 	e.warnOfRewriting(t, answer, out.Action)
+	if e.binds(t) {
+		if err := e.Review.Written(&t.Prediction, answer); err != nil {
+			e.seen(t.Item, t.Live, answer, true)
+			e.fail(ctx, t.Item, err)
+			return
+		}
+	}
 	e.seen(t.Item, t.Live, answer, out.Action != event.Unchanged && out.Action != event.Shared)
 	e.finish(out)
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -20,6 +21,14 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	}
 	p, err = e.predictor(item).Evaluate(item, live)
 	return p, false, err
+}
+
+// binds reports whether the stored object must be as the review predicted it. Admission can treat a
+// dry run differently from a write. No dry run has predicted an unchecked object, nor an object whose
+// CRD this run has changed; a recreation is compared only before the deletion.
+func (e *Engine) binds(t *target) bool {
+	return e.Review != nil && e.DryRun == object.DryRunNone && t.anew == nil && t.Unchecked == "" &&
+		!e.changedCRD(t.Item, event.Created, event.Configured)
 }
 
 // confirmed reports whether the apply is still needed and has the reviewed result; if not, it emits

@@ -30,6 +30,8 @@ func (r *reviewed) Judged(_ plan.Item, live *unstructured.Unstructured) *predict
 	return nil
 }
 
+func (r *reviewed) Written(*predict.Prediction, *unstructured.Unstructured) error { return nil }
+
 func (r *reviewed) Confirms(*predict.Prediction, *predict.Recreation) error {
 	r.compared++
 	return r.other

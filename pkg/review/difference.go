@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -88,6 +89,66 @@ func (o Outcome) takes() bool {
 	return o.Action == event.Recreate || slices.ContainsFunc(o.Changes, func(c Change) bool {
 		return c.Kind == managedfields.TakenOver || c.Kind == managedfields.Contested
 	})
+}
+
+// Stored returns the differences between the plan and the outcome of a write. In contrast to
+// Confirms, it compares the fields of a new object. An unchecked object has no differences.
+func (p *Plan) Stored(c event.Compared) []Difference {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key, now := c.Ref.Key(), OutcomeOf(c)
+	was, secret := p.secrets[key]
+	if !secret {
+		was = of(p.outcomes, key, c.Ref)
+	}
+	if was.Unchecked || was.Action != event.Create && was.Action != event.Update {
+		return nil
+	}
+	if was.Action == event.Create {
+		was.Changes, now.Changes = leavesOf(was.After), leavesOf(now.After)
+	}
+	was, now = was.valuesOnly(), now.valuesOnly()
+	switch {
+	case asText(was.Changes) == asText(now.Changes):
+		return nil
+	case secret:
+		return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
+	}
+	return differencesOf(was, now)
+}
+
+// valuesOnly returns an outcome without owners, which a write may change.
+func (o Outcome) valuesOnly() Outcome {
+	o.Action = event.Update
+	changes := o.Changes
+	o.Changes = nil
+	for _, c := range changes {
+		kind := c.Kind
+		if kind == managedfields.TakenOver {
+			kind = managedfields.Changed
+		}
+		o.Changes = append(o.Changes, Change{Path: c.Path, Kind: kind, From: c.From, To: c.To})
+	}
+	sortChanges(o.Changes)
+	return o
+}
+
+// leavesOf returns the fields of a new object as changes.
+func leavesOf(content map[string]any) []Change {
+	var out []Change
+	var visit func(path fieldpath.Path, value any)
+	visit = func(path fieldpath.Path, value any) {
+		fields, isMap := value.(map[string]any)
+		if !isMap || len(fields) == 0 {
+			out = append(out, Change{Path: path.String(), Kind: managedfields.Added, To: value})
+			return
+		}
+		for name, field := range fields {
+			visit(append(path.Clone(), fieldpath.Field(name)...), field)
+		}
+	}
+	visit(nil, content)
+	return out
 }
 
 // Confirms returns the differences between the plan and an object's outcome; nil if there are none.

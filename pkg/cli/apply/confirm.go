@@ -260,6 +260,26 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 	return nil
 }
 
+// Written implements [apply.Review].
+func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstructured) error {
+	stored := *p
+	stored.Answer = answer
+	now, err := l.engine.Outcome(&stored, nil)
+	if err != nil {
+		return err
+	}
+	found := l.plan.Stored(now)
+	if len(found) == 0 {
+		return nil
+	}
+	var lines []string
+	for i, said := range saidOf(found, time.Now()) {
+		lines = append(lines, strings.TrimLeft(found[i].Path+": "+said, ": "))
+	}
+	return object.Hinted("an admission webhook or policy treats a dry run differently from a write",
+		"written, but not as reviewed: %s", strings.Join(lines, "; "))
+}
+
 // Live returns objects that the comparison has just read, without sending another request.
 func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	var rest []object.Ref
