@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A run that was cut at any of its steps can be finished with the same plan. A third run has nothing
+// left to do. If an object is otherwise than before the run and than reviewed, nothing is written.
+// The oracle is the stored data.
+func TestConfirmContinues(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	const (
+		before = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1", gone: "1"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: old}, data: {k: "1"}}
+`
+		reviewed = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "2"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: "2"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: hunter2-hunter2}}
+`
+	)
+	data := func(t *testing.T, ns string) string {
+		t.Helper()
+		return kubectl(t, c, "get", "configmap/a", "configmap/old", "configmap/new", "secret/s", "-n", ns, "--ignore-not-found",
+			"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.data}{"\n"}{end}`)
+	}
+	want := `ConfigMap/a {"k":"2"}` + "\n" + `ConfigMap/new {"k":"2"}` + "\n" + `Secret/s {"password":"aHVudGVyMi1odW50ZXIy"}` + "\n"
+	objects := strings.Split(reviewed, "---\n")
+	for _, a := range []string{"before", "reviewed", "otherwise"} {
+		for _, created := range []string{"before", "reviewed", "otherwise"} {
+			for _, secret := range []string{"before", "reviewed", "otherwise"} {
+				for _, old := range []string{"before", "reviewed"} {
+					t.Run(strings.Join([]string{a, created, secret, old}, " "), func(t *testing.T) {
+						ns := namespace(t, c)
+						k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, before), "--apply-set=shop").ends(t, 0)
+						set := []string{"-n", ns, "--apply-set=shop", "--prune", "-f", file(t, reviewed)}
+						plan := confirmable(t, c, set...)
+						for i, state := range []string{a, created, secret} {
+							text := objects[i]
+							if state == "otherwise" {
+								text = strings.NewReplacer(`"2"`, `"3"`, "hunter2-", "zebra33-").Replace(text)
+							}
+							if state != "before" {
+								k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, text), "--apply-set=shop").ends(t, 0)
+							}
+						}
+						if old == "reviewed" {
+							kubectl(t, c, "delete", "configmap/old", "-n", ns)
+						}
+						was := data(t, ns)
+						confirm := append([]string{"apply", "--confirm=" + plan}, set...)
+						got := k8sconnect(t, c.KubeconfigPath, confirm...)
+						if a == "otherwise" || created == "otherwise" || secret == "otherwise" {
+							got.ends(t, 1).says(t, "nothing was written")
+							if now := data(t, ns); now != was {
+								t.Errorf("the refused run wrote:\n%s\nwant\n%s", now, was)
+							}
+							return
+						}
+						got.ends(t, 0)
+						if now := data(t, ns); now != want {
+							t.Errorf("after the run:\n%s\nwant\n%s%s", now, want, got)
+						}
+						k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, 0).says(t, "nothing is left to do: the plan was already applied")
+					})
+				}
+			}
+		}
+	}
+}
+
+// A plan for one cluster is refused on another one that is alike. The other cluster is the same
+// server with another UID in the plan and its digest, so the digest alone is refused, too.
+func TestConfirmOtherCluster(t *testing.T) {
+	t.Parallel()
+	c, other := shared.Cluster(t), cluster.ForTest(t, cluster.Options{})
+	set := file(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {k: "1"}}`)
+	r := k8sconnect(t, c.KubeconfigPath, "diff", "-f", set).ends(t, 1)
+	_, digest, _ := strings.Cut(strings.TrimSpace(r.stdout.String()), "# confirm this with ")
+	plan := confirmable(t, c, "-f", set)
+	for _, confirm := range []string{digest, "--confirm=" + plan} {
+		k8sconnect(t, other.KubeconfigPath, "apply", "-f", set, confirm).ends(t, 1).says(t, "nothing was written")
+	}
+	k8sconnect(t, other.KubeconfigPath, "apply", "-f", set, "--confirm="+plan).matches(t, `the plan was reviewed for cluster \S+ \(.*\), this is cluster \S+ \(`)
+	if out := kubectl(t, other, "get", "configmap/a", "-n", "default", "--ignore-not-found"); out != "" {
+		t.Errorf("the other cluster has the object: %s", out)
+	}
+	edited := filepath.Join(t.TempDir(), "plan.json")
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := func(c *cluster.Cluster) string {
+		return kubectl(t, c, "get", "namespace/kube-system", "-o", "jsonpath={.metadata.uid}")
+	}
+	if err := os.WriteFile(edited, []byte(strings.ReplaceAll(string(text), uid(c), uid(other))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k8sconnect(t, other.KubeconfigPath, "apply", "-f", set, "--confirm="+edited).ends(t, 1).says(t, "the file was edited")
+}
