@@ -264,6 +264,9 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstructured) error {
 	stored := *p
 	stored.Answer = answer
+	if l.member.Made(p.Item.Key()) {
+		stored.Live = nil // It was reviewed as a new object.
+	}
 	now, err := l.engine.Outcome(&stored, nil)
 	if err != nil {
 		return err
