@@ -121,7 +121,7 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 	if out, err := rename.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	digest, _, _ := strings.Cut(after(k8sconnect(t, c.KubeconfigPath, "diff", "-f", filepath.Join(w.dir, "shop")).stderr.String(), "--confirm="), "\n")
+	digest, _, _ := strings.Cut(after(k8sconnect(t, c.KubeconfigPath, "diff", "-f", filepath.Join(w.dir, "shop")).stdout.String(), "--confirm="), "\n")
 	jq, err := filepath.Abs(filepath.Join("..", "..", "bin"))
 	if err != nil {
 		t.Fatal(err)

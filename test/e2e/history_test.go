@@ -78,11 +78,11 @@ func TestRollback(t *testing.T) {
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Fatalf("the value is %s without a confirmation, want 2", got)
 	}
-	digest := regexp.MustCompile(`--confirm=([0-9a-f]{24})`).FindStringSubmatch(shown.stderr.String())
+	digest := regexp.MustCompile(`--confirm=([0-9a-f]{32})`).FindStringSubmatch(shown.stderr.String())
 	if digest == nil {
 		t.Fatalf("no digest: %s", shown)
 	}
-	back("--confirm=0123456789abcdef01234567").ends(t, 1).says(t, "does not match what")
+	back("--confirm=0123456789abcdef0123456789abcdef").ends(t, 1).says(t, "does not match what")
 	var document struct {
 		Digest  string
 		Objects []struct{ Action string }

@@ -9,7 +9,7 @@ import (
 // confirmation returns the digest with which a refused run can be confirmed.
 func confirmation(t *testing.T, r *run) string {
 	t.Helper()
-	digest := regexp.MustCompile(`--confirm=([0-9a-f]{24})`).FindStringSubmatch(r.stderr.String())
+	digest := regexp.MustCompile(`--confirm=([0-9a-f]{32})`).FindStringSubmatch(r.stderr.String())
 	if digest == nil {
 		t.Fatalf("no digest: %s", r)
 	}
