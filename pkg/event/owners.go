@@ -273,7 +273,10 @@ type Withheld struct {
 
 // NextApply predicts a manager's next apply of its last manifest.
 type NextApply struct {
-	Manager       string
+	Manager string
+	// Manifest names the manifest if the user did not pass it, such as "the stored manifest
+	// (revision 3)".
+	Manifest      string
 	Before, After []managedfields.Conflict
 	// Guarded and StillGuarded count the manifest's fields that others own, before and after the
 	// transfer.

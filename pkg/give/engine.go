@@ -1,6 +1,7 @@
 package give
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,11 @@ type Target struct {
 	Ref  object.Ref
 	// Stated is the receiver's manifest of the object; nil if unknown.
 	Stated *unstructured.Unstructured
+	// Manifest names where Stated comes from, such as "the stored manifest (revision 3)"; empty if
+	// the user passed it.
+	Manifest string
+	// As is the operation with which the receiver writes next; empty if unknown. Wish.As overrides it.
+	As string
 }
 
 // Engine transfers fields. Server and Emit are required.
@@ -57,10 +63,12 @@ type IncompleteError struct {
 	Refused, Unknown int
 	// Strangers is the number of givers that own nothing and probably never did.
 	Strangers int
+	// Contested counts the objects in which the receiver's next apply still conflicts.
+	Contested int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%d objects were refused, %d have an unknown result, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
+	return fmt.Sprintf("%d objects were refused, %d have an unknown result, %d still conflict, and %d managers own nothing", e.Refused, e.Unknown, e.Contested, e.Strangers)
 }
 
 // Undetermined reports whether the result of some object is unknown.
@@ -76,6 +84,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	e.Emit(event.PhaseStarted{Index: 0})
 	var mu sync.Mutex
 	var incomplete IncompleteError
+	var contested contest
 	known := census{wish: e.Wish, owners: map[string]bool{}}
 	var work errgroup.Group
 	work.SetLimit(atOnce)
@@ -94,6 +103,10 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Unstated }):
 				incomplete.Refused++
 			}
+			if out.Next != nil && len(out.Next.After) > 0 {
+				incomplete.Contested++
+				contested.add(out.Next.After)
+			}
 			e.Emit(out)
 			return nil
 		})
@@ -109,6 +122,9 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	}
 	if len(done) > 0 {
 		e.Emit(event.Warned{Text: known.repetition(done, len(targets))})
+	}
+	if incomplete.Contested > 0 {
+		e.Emit(event.Warned{Text: contested.text(e.Wish, incomplete.Contested)})
 	}
 	if incomplete != (IncompleteError{}) {
 		return &incomplete
@@ -126,11 +142,16 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		attempts.Saw(live)
 		wish, done, entries, err := e.wish(ctx, live, t)
 		if err != nil {
-			return e.refused(out, err, entries), entries
+			out = e.refused(out, err, entries)
+			if out.Action == event.Unchanged {
+				out.Next = e.remains(ctx, t, live, wish, entries)
+			}
+			return out, entries
 		}
 		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
 		if len(done.Given) == 0 {
 			out.Action = event.Unchanged
+			out.Next = e.remains(ctx, t, live, wish, entries)
 			return out, entries
 		}
 		out.Next = e.foresee(ctx, t, live, wish, entries, done)
@@ -154,6 +175,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
+	w.As = cmp.Or(w.As, t.As)
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return w, transfer.Outcome{}, nil, err

@@ -22,13 +22,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply. It derives the conflicts after the transfer from the
+// foresee predicts the receiver's next apply; it returns nil if the receiver does not apply. It derives the conflicts after the transfer from the
 // current ones, by removing the managers that gave the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
-	if t.Stated == nil || w.Mode == transfer.Release {
+	if t.Stated == nil || w.Mode == transfer.Release || w.As == managedfields.Update {
 		return nil
 	}
-	next := &event.NextApply{Manager: w.To}
+	next := &event.NextApply{Manager: w.To, Manifest: t.Manifest}
 	how := object.Write{Manager: w.To, DryRun: true, Validation: metav1.FieldValidationIgnore}
 	_, err := e.Server.Apply(ctx, t.Kind, t.Stated, how)
 	if err != nil && !predict.IsContested(err) {
@@ -50,6 +50,16 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	}
 	next.Guarded, next.StillGuarded = guarded(w, entries), guarded(w, done.Entries)
 	next.Removes = unstated(w, done)
+	return next
+}
+
+// remains predicts the receiver's next apply of an object that stays as it is. It returns nil if that
+// apply has no conflict.
+func (e *Engine) remains(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry) *event.NextApply {
+	next := e.foresee(ctx, t, live, w, entries, transfer.Outcome{Entries: entries})
+	if next == nil || len(next.After) == 0 {
+		return nil
+	}
 	return next
 }
 

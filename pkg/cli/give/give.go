@@ -37,6 +37,7 @@ type flags struct {
 	from           []string
 	share, release bool
 	helmRelease    string
+	chartOutput    string
 	inventoryOf    string
 	dryRun         string
 	output         string
@@ -65,12 +66,19 @@ selects the owners that give it up.
 
 With -f or --helm-release, the command knows what the receiver applies. It shows
 the conflicts of the receiver's next apply, before and after the move. Without a
-PATH, it skips fields that this apply would remove. With --inventory-of or
---helm-release, -f names the manifests of the tool's next run.
+PATH, it skips fields that this apply would remove. --helm-release reads the
+stored manifest; with --chart-output, it reads the next one. With --inventory-of
+or --helm-release, -f names the manifests of the tool's next run.
 
-Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
+Exit status: 0 ownership given, 1 refused or the receiver's next apply still
+conflicts, 2 could not tell.`,
 		Example: `  # helm upgrade conflicts with fields that kubectl apply once wrote
   kubectl k8sconnect give --helm-release=shop/web \
+    --from=kubectl-client-side-apply
+
+  # The same for the next version of the chart
+  helm upgrade web ./chart -n shop --dry-run=server |
+    kubectl k8sconnect give --helm-release=shop/web --chart-output=- \
     --from=kubectl-client-side-apply
 
   # The chart no longer sets replicas: keep the autoscaler's value
@@ -105,6 +113,8 @@ Exit status: 0 ownership given, 1 refused, 2 could not tell.`,
 	return cmd
 }
 
+const chartOutputFlag = "chart-output"
+
 func (f *flags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, the default is the tool's field manager")
@@ -114,6 +124,8 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.share, "share", false, "Let the current owners keep the fields too")
 	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next manager to apply them becomes their owner without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
+	flags.StringVar(&f.chartOutput, chartOutputFlag, "",
+		"File, or - for stdin, with the output of helm template or helm upgrade --dry-run: the objects of the next upgrade, instead of the stored manifest. Requires --helm-release")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
 	f.target.Add(cmd)
@@ -154,6 +166,10 @@ func (f *flags) toScope(names []string, in verb.Invocation) (scope, string, erro
 		return scope{}, "", errors.New("--helm-release and --inventory-of cannot be combined")
 	case f.helmRelease != "" && others:
 		return scope{}, "", errors.New("--helm-release can only be combined with -f, the manifests of the next upgrade")
+	case f.chartOutput != "" && f.helmRelease == "":
+		return scope{}, "", errors.New("--chart-output requires --helm-release")
+	case f.chartOutput != "" && (len(f.target.Filenames) > 0 || f.target.Kustomize != ""):
+		return scope{}, "", errors.New("--chart-output and -f cannot be combined")
 	case f.inventoryOf != "" && others:
 		return scope{}, "", errors.New("--inventory-of can only be combined with -f, the manifests of the next run")
 	case f.helmRelease != "":
@@ -163,7 +179,11 @@ func (f *flags) toScope(names []string, in verb.Invocation) (scope, string, erro
 				"--helm-release=%s: not NAMESPACE/NAME", f.helmRelease)
 		}
 		files, err := next()
-		return scope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}, inventory.Manager, err
+		s := scope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}
+		if f.chartOutput != "" {
+			s.chart = opener(f.chartOutput, in.Streams.In)
+		}
+		return s, inventory.Manager, err
 	case f.inventoryOf != "":
 		of, err := inventory.Parse(f.inventoryOf)
 		if err != nil {

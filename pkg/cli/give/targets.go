@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,10 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 type scope struct {
@@ -27,6 +25,8 @@ type scope struct {
 	// manifests that the tool will apply next.
 	release   *inventory.Release
 	inventory *inventory.Of
+	// chart opens the chart output that replaces the release's stored manifest; nil if there is none.
+	chart func() (io.ReadCloser, error)
 }
 
 func (o *scope) resolve(
@@ -35,7 +35,7 @@ func (o *scope) resolve(
 	next := nextRun{o.targets.InFiles, o.targets.Files.Manifests}
 	switch {
 	case o.release != nil:
-		return released(ctx, c, client, *o.release, next, emit)
+		return o.released(ctx, c, client, next, emit)
 	case o.inventory != nil:
 		return listed(ctx, c, client, *o.inventory, next, emit)
 	case o.targets.InFiles:
@@ -114,7 +114,7 @@ func listed(
 		return nil, err
 	}
 	if contents.Release != nil {
-		return released(ctx, c, server, *contents.Release, next, emit)
+		return (&scope{release: contents.Release}).released(ctx, c, server, next, emit)
 	}
 	targets := make([]give.Target, 0, len(contents.Objects))
 	var faults []error
@@ -144,55 +144,6 @@ func listed(
 	}
 	asIs := func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
 	return next.stated(ctx, server, targets, of.String(), asIs, emit)
-}
-
-func released(
-	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
-) ([]give.Target, error) {
-	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	var all []*unstructured.Unstructured
-	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
-		all = append(all, u)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
-	}
-	newest := inventory.Newest(all)
-	if newest == nil {
-		return nil, object.Hinted("helm list -A shows all releases. If Helm does not store them in Secrets, they cannot be read: use -f with their manifests and --to=helm",
-			"Helm release %s/%s not found", named.Namespace, named.Name)
-	}
-	release, err := inventory.Decode(newest)
-	if err != nil {
-		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
-	}
-	if caution := release.Caution(); caution != "" {
-		emit(event.Warned{Text: fmt.Sprintf("the release %s/%s: %s", named.Namespace, named.Name, text.Printable(caution))})
-	}
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
-	if err != nil {
-		return nil, fmt.Errorf("the manifest of the release %s/%s: %w", named.Namespace, named.Name, err)
-	}
-	var targets []give.Target
-	var faults []error
-	for _, m := range read.Objects {
-		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		stated := release.Applied(m.Object)
-		if kind.Namespaced && stated.GetNamespace() == "" {
-			stated.SetNamespace(release.Namespace)
-		}
-		ref := object.RefOf(stated)
-		ref.GVK = kind.GVK
-		targets = append(targets, give.Target{Kind: kind, Ref: ref, Stated: stated})
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
-	}
-	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
 }
 
 // nextRun holds the manifests that a tool will apply next, as far as they are known.

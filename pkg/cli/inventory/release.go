@@ -29,9 +29,34 @@ type HelmRelease struct {
 	Version   int    `json:"version"`
 	// Manifest is the rendered manifest, without hooks.
 	Manifest string `json:"manifest"`
-	Info     struct {
+	// ApplyMethod is how Helm 4 wrote the revision, and will write the next one unless the
+	// user chooses another. Helm 3 has no such field.
+	ApplyMethod string `json:"apply_method"`
+	Info        struct {
 		Status string `json:"status"`
 	} `json:"info"`
+}
+
+// ServerSide is the [HelmRelease.ApplyMethod] of server-side apply.
+const ServerSide = "ssa"
+
+// Applies reports whether the next upgrade uses server-side apply by default. As in Helm 4, a
+// release without an apply method, such as one of Helm 3, does not.
+func (r HelmRelease) Applies() bool { return r.ApplyMethod == ServerSide }
+
+// ChartManifest returns the manifest in the output of helm template, or of helm install or upgrade
+// with --dry-run, which prints headings, hooks and notes around it.
+func ChartManifest(output string) string {
+	const manifest, notes = "\nMANIFEST:\n", "\nNOTES:\n"
+	output = strings.ReplaceAll(output, "\r\n", "\n")
+	_, after, found := strings.Cut("\n"+output, manifest)
+	if !found {
+		return output
+	}
+	if i := strings.LastIndex(after, notes); i >= 0 {
+		after = after[:i+1]
+	}
+	return after
 }
 
 // Labels returns the selector for the Secrets of a release.

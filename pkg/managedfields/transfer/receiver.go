@@ -20,7 +20,8 @@ const (
 // receiver returns the owner that receives the fields. It is the manager's existing entry, if there
 // is one, so that the manager can go on writing as before. If a field is missing from an applier's
 // manifest, the applier releases the field; an updater keeps it. So a manager gets a new Apply
-// entry only if the wish asks for one.
+// entry only if the wish asks for one, or if its updates give to its known manifest. The receiver is
+// never the giver's own entry: nothing would move, and its next apply would conflict with that entry.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil
@@ -41,7 +42,7 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 		return e.Operation == managedfields.Update && e.Subresource == ""
 	}
 	scales := func(e managedfields.Entry) bool { return e.Subresource == scaleSubresource }
-	other := func(managedfields.Entry) bool { return true }
+	whole := func(managedfields.Entry) bool { return true }
 	switch w.As {
 	case managedfields.Apply:
 		has(applies)
@@ -52,10 +53,18 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 		}
 		return to, nil
 	}
+	subresource := func(e managedfields.Entry) bool { return e.Manager == w.To && e.Subresource != "" }
+	itself := slices.Contains(w.From, w.To)
 	switch {
-	case has(applies), w.isScale() && has(scales), has(updates):
+	case has(applies):
 		return to, nil
-	case has(other): // It only writes a subresource, as controllers do.
+	case itself && w.Stated != nil:
+		return managedfields.Owner{Manager: w.To, Operation: managedfields.Apply}, nil
+	case itself && len(w.From) == 1 && !slices.ContainsFunc(entries, subresource) && has(updates):
+		return to, object.Hinted("to move the fields to what it applies, use --as-operation=apply", "%s already owns its fields, by updates", to)
+	case w.isScale() && has(scales), has(updates):
+		return to, nil
+	case has(whole): // It only writes a subresource, as controllers do.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
 	return to, object.Hinted("use --as-operation=apply if the manager uses server-side apply (its next apply removes what its manifest does not set), "+

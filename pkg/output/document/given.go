@@ -41,9 +41,11 @@ type leftField struct {
 }
 
 type nextApply struct {
-	Manager string          `json:"manager"`
-	Before  []contestedPath `json:"conflictsBefore"`
-	After   []contestedPath `json:"conflictsAfter"`
+	Manager string `json:"manager"`
+	// Manifest names the manifest that was read, if it was not passed by the user.
+	Manifest string          `json:"manifest,omitempty"`
+	Before   []contestedPath `json:"conflictsBefore"`
+	After    []contestedPath `json:"conflictsAfter"`
 	// Guarded and StillGuarded count the fields of the receiver's manifest that others own, before
 	// and after the transfer.
 	Guarded      int           `json:"guardedBefore"`
@@ -72,7 +74,7 @@ func givenOf(g event.Given) givenObject {
 	}
 	if n := g.Next; n != nil {
 		o.Next = &nextApply{
-			Manager: n.Manager, Before: orEmpty(contestedOf(n.Before)), After: orEmpty(contestedOf(n.After)),
+			Manager: n.Manager, Manifest: n.Manifest, Before: orEmpty(contestedOf(n.Before)), After: orEmpty(contestedOf(n.After)),
 			Guarded: n.Guarded, StillGuarded: n.StillGuarded, Overwrites: changesOf(n.Overwrites), Removes: textsOf(n.Removes), Error: faultOf(n.Err),
 		}
 	}
@@ -88,10 +90,22 @@ func giveSuite(result result[givenObject]) junitSuite {
 			c.Failure = problem(o.Action, o.Error, leftLines(o.Left))
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, nil)
+		default:
+			if o.Next != nil && len(o.Next.After) > 0 {
+				c.Failure = problem(o.Action, nil, afterLines(o.Next))
+			}
 		}
 		suite.add(c)
 	}
 	return suite
+}
+
+func afterLines(n *nextApply) []string {
+	var lines []string
+	for _, c := range n.After {
+		lines = append(lines, fmt.Sprintf("%s's next apply conflicts at %s", n.Manager, c.Path))
+	}
+	return lines
 }
 
 func leftLines(left []leftField) []string {

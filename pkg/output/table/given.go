@@ -87,6 +87,9 @@ func (t *givenTable) details(g event.Given) []string {
 
 func (t *givenTable) next(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
+	if n.Manifest != "" {
+		who += " of " + text.Printable(n.Manifest)
+	}
 	if n.Err != nil {
 		return append([]string{who + " cannot be predicted:"}, format.ErrorLines(n.Err, 0)...)
 	}

@@ -245,7 +245,7 @@ status: {storageNamespace: give-hr, history: [{name: web-1a2b, namespace: give-h
 		t.Fatalf("the apply before give has no conflict: %s", out)
 	}
 	status, out := s.give(t, "--inventory-of=hr/give-hr/web", "--from=kubectl-edit")
-	if status != 0 || !strings.Contains(out, "helm-controller's next apply: 1 conflict before, none after") {
+	if status != 0 || !strings.Contains(out, "helm-controller's next apply of the stored manifest (revision 3): 1 conflict before, none after") {
 		t.Errorf("status %d", status)
 	}
 	if got := fieldsOf(s.get(t, deployments, "web"), "kubectl-edit Update"); !strings.Contains(got, "f:by") || strings.Contains(got, "f:image") {
@@ -265,7 +265,7 @@ func releaseSecret(t *testing.T, namespace, name string, revision int, manifest 
 func releaseSecretIn(t *testing.T, namespace, name string, revision int, manifest, state string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"name": name, "namespace": namespace, "version": revision, "manifest": manifest, "info": map[string]any{"status": state},
+		"name": name, "namespace": namespace, "version": revision, "manifest": manifest, "apply_method": "ssa", "info": map[string]any{"status": state},
 	})
 	if err != nil {
 		t.Fatal(err)
