@@ -147,7 +147,7 @@ func targetsOf(ctx context.Context, c *connection.Connection, server *client.Cli
 	return targets, errors.Join(faults...)
 }
 
-// existing drops the objects that the next upgrade creates: nobody owns a field of them.
+// existing drops the objects that the next upgrade creates, because their fields have no owner yet.
 func existing(ctx context.Context, server *client.Client, targets []give.Target) ([]give.Target, error) {
 	var out []give.Target
 	for _, t := range targets {
