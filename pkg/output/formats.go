@@ -132,7 +132,7 @@ func ApplyActions() []event.Action {
 
 // DiffActions returns the results of a diff.
 func DiffActions() []event.Action {
-	return []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None, event.Unknown}
+	return []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None, event.Unknown, event.Kept}
 }
 
 // DeleteActions returns the results of a delete.

@@ -63,7 +63,7 @@ func (p *Plan) masked(text string) string {
 // the same plan.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
-	if !ok || c.Action == event.None || c.Action == event.Unknown {
+	if !ok || c.Action == event.None || c.Action == event.Kept || c.Action == event.Unknown {
 		return
 	}
 	p.mu.Lock()

@@ -162,7 +162,7 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
-			r.Emit(event.Compared{Ref: k.Ref, Action: event.None, Departed: true, Reason: "is no longer in the input, but is kept: " + k.Text()})
+			r.Emit(event.Compared{Ref: k.Ref, Action: event.Kept, Departed: true, Reason: k.Text()})
 		}
 	}
 	if len(r.shown.Doomed) == 0 {

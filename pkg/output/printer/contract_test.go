@@ -75,6 +75,7 @@ func TestDiffResult(t *testing.T) {
 		}},
 		event.Compared{Ref: config("a"), Action: event.Unknown, Reason: "no right to read it", Err: errors.New("no")},
 		event.Compared{Ref: config("b"), Action: event.None},
+		event.Compared{Ref: config("c"), Action: event.Kept, Departed: true, Reason: "its annotation keeps it"},
 	}
 	got := run(t, printer.ForDiff, output.Options{Format: output.JSON}, events)
 	equalJSON(t, got.out, `{
@@ -83,13 +84,14 @@ func TestDiffResult(t *testing.T) {
 	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"a","action":"unknown",
 	     "reason":"no right to read it","error":{"message":"no"}},
 	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"unchanged"},
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"c","action":"kept","reason":"its annotation keeps it"},
 	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"configured",
 	     "changes":[
 	       {"path":".spec.replicas","from":5,"to":3,"change":"contested",
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.paused","to":null,"change":"added"},
 	       {"path":".spec.minReadySeconds","from":1,"change":"removed"}]}],
-	  "summary":{"created":0,"configured":1,"recreated":0,"shared":0,"pruned":0,"unchanged":1,"unknown":1}}`)
+	  "summary":{"created":0,"configured":1,"recreated":0,"shared":0,"pruned":0,"unchanged":1,"unknown":1,"kept":1}}`)
 }
 
 // For each path, the rule behind a decision is reported, with the object and in the stream. If no

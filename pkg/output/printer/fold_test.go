@@ -62,7 +62,7 @@ func folded() map[string]struct {
 			return event.Deleted{Ref: config(numbered(i)), Action: event.Kept, Reason: "it has changed"}
 		}},
 		"would be kept": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
-			return event.Compared{Ref: config(numbered(i)), Action: event.None, Departed: true, Reason: "is no longer in the input, but is kept: its kind is not pruned"}
+			return event.Compared{Ref: config(numbered(i)), Action: event.Kept, Departed: true, Reason: "its kind is not pruned"}
 		}},
 		"objects that join a set": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
 			labels := map[string]any{"applyset.kubernetes.io/part-of": "applyset-x-v1"}

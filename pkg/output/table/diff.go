@@ -61,7 +61,7 @@ func (t *diffTable) Handle(e event.Event) {
 		return
 	}
 	at := t.State.Place(compared.Ref)
-	if compared.Departed && compared.Action == event.None {
+	if compared.Action == event.Kept {
 		t.stays.Add(at, compared)
 		return
 	}
@@ -100,7 +100,7 @@ func (t *diffTable) Flush() {
 		why: func(c event.Compared) error { return errors.New(c.Reason) },
 		one: func(c event.Compared, _ string) { texts = append(texts, t.head(c)) },
 		many: func(count, reason string) {
-			texts = append(texts, t.Paint.Action(event.None, string(event.None))+"  "+count+reason+"\n")
+			texts = append(texts, t.Paint.Action(event.Kept, string(event.Kept))+"  "+count+reason+"\n")
 		},
 	}.print(t.Base, t.stays.Drain())
 	for _, text := range texts {
