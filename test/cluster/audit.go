@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // AuditedBodies is a group of users. The audit log contains the bodies of their requests and
@@ -38,6 +39,8 @@ type AuditEvent struct {
 	// ImpersonatedUser is the user that the client impersonated, or empty.
 	ImpersonatedUser struct{ Username string }
 	ResponseStatus   struct{ Code int }
+	// RequestReceivedTimestamp is the time of the request.
+	RequestReceivedTimestamp time.Time
 	// ResponseObject is the response, for users in [AuditedBodies].
 	ResponseObject json.RawMessage
 }

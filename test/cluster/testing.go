@@ -72,6 +72,9 @@ func (s *Shared) Cluster(t testing.TB) *Cluster {
 	return s.cluster
 }
 
+// Started returns the cluster if a test has started it, otherwise nil.
+func (s *Shared) Started() *Cluster { return s.cluster }
+
 // Main runs the tests, stops the cluster if it was started, and returns the exit status.
 func (s *Shared) Main(m interface{ Run() int }) int {
 	status := m.Run()

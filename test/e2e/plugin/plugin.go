@@ -13,13 +13,15 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
-// Main is the main function of the plugin.
+// Main is the main function of the plugin. Package reportjudge records its report.
 func Main() {
-	out, errOut := &checked{Writer: os.Stdout}, &checked{Writer: os.Stderr}
-	os.Exit(cli.Main(cli.UntilStopped(context.Background()), os.Args,
-		genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: errOut}))
+	recorder := reportjudge.Begin()
+	out, errOut := recorder.Writers(&checked{Writer: os.Stdout}, &checked{Writer: os.Stderr})
+	os.Exit(recorder.End(cli.Main(cli.UntilStopped(context.Background()), os.Args,
+		genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: errOut})))
 }
 
 // HeedSignals makes plugins that are started later react to a terminal's signals, even if this

@@ -18,16 +18,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
 // shared is the cluster of all scripts.
-var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
+var shared = cluster.Shared{Options: cluster.Options{Nodes: 1, AuditLog: "audit.log"}}
 
 type testMain struct{ m *testing.M }
 
 func (t testMain) Run() int {
 	plugin.HeedSignals()
-	return shared.Main(t.m)
+	return shared.Main(reportjudge.Runner{M: t.m, Shared: &shared, NoOps: []string{"script-rewriting-policy"}})
 }
 
 func TestMain(m *testing.M) {
@@ -110,6 +111,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl and the plugin, and nothing else from the machine
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("GOGC", os.Getenv("GOGC"))
+	env.Setenv(reportjudge.Folder, os.Getenv(reportjudge.Folder))
 	crds, err := filepath.Abs(filepath.Join("..", "..", "..", "charts", "k8sconnect", "files"))
 	if err != nil {
 		return err

@@ -15,16 +15,17 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
 // shared is the cluster of all stories.
-var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
+var shared = cluster.Shared{Options: cluster.Options{Nodes: 1, AuditLog: "audit.log"}}
 
 type testMain struct{ m *testing.M }
 
 func (t testMain) Run() int {
 	plugin.HeedSignals()
-	return shared.Main(t.m)
+	return shared.Main(reportjudge.Runner{M: t.m, Shared: &shared})
 }
 
 func TestMain(m *testing.M) {
