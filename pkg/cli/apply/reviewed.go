@@ -74,7 +74,7 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		covers = p.Covers
 		c.note("the plan is not bound to a cluster (" + cmp.Or(reviewed.Unknown, "it has no UID") + "); this is " + p.Cluster.String())
 	case p.Cluster.UID == "":
-		return object.Hinted("allow the account to get the namespace kube-system; docs/rbac.md has a role",
+		return object.Hinted("allow the account to get the namespace kube-system; docs/guard.md has a role",
 			"nothing was written: the plan was reviewed for %s, and it is unknown whether this is that cluster: %s", reviewed, p.Cluster.Unknown)
 	case reviewed.UID != p.Cluster.UID:
 		return unreviewed("the plan was reviewed for "+reviewed.String()+", this is "+p.Cluster.String(), nil)
