@@ -85,7 +85,7 @@ func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("give", o.objectName, "", o.Warnings)
-		switch o.Action { //nolint:exhaustive // all others went well
+		switch o.Action {
 		case event.Failed:
 			c.Failure = problem(o.Action, o.Error, leftLines(o.Left))
 		case event.Unknown:
