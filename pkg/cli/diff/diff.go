@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -146,9 +147,10 @@ type run struct {
 	leaving    *setrun.LeavingMembers
 	// found collects what apply would change.
 	found *review.Plan
-	// cluster waits for the identity of the cluster. It is nil if no digest is printed.
-	cluster func() (event.Cluster, error)
-	done    func()
+	// identify begins to read the identity of the cluster, once something would change. It is nil if
+	// no digest is printed.
+	identify func() func() (event.Cluster, error)
+	done     func()
 }
 
 // begin connects to the cluster and plans the run.
@@ -162,7 +164,7 @@ func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, er
 		return nil, err
 	}
 	if o.Found == nil || o.Covers != nil {
-		r.cluster = c.Identify(ctx, r.client)
+		r.identify = sync.OnceValue(func() func() (event.Cluster, error) { return c.Identify(ctx, r.client) })
 	}
 	if r.plan, err = o.Input.Plan(ctx, c, r.client, o.Predictor, o.Out.Print); err != nil {
 		return nil, err
@@ -194,6 +196,9 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 
 func (r *run) emit(e event.Event) {
 	r.found.See(e)
+	if c, ok := e.(event.Compared); ok && r.identify != nil && c.Action != event.None && c.Action != event.Kept && c.Action != event.Unknown {
+		r.identify()
+	}
 	r.Out.Print(e)
 }
 
@@ -208,10 +213,14 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 // reviewed prints the digest, unless it is unknown how some object would change. member is the run
 // of the set, or nil.
 func (r *run) reviewed(compared error, member *setrun.Run) error {
-	if r.cluster != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
-		cluster, err := r.cluster()
-		if err != nil {
-			return err
+	if r.identify != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
+		// A plan without changes is the same for every cluster, and an unchanged run needs no request.
+		cluster := event.Cluster{Unknown: "it changes nothing"}
+		if len(r.found.Outcomes()) > 0 {
+			var err error
+			if cluster, err = r.identify()(); err != nil {
+				return err
+			}
 		}
 		covers := r.Covers
 		if r.Found == nil {
