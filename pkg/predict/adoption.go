@@ -37,6 +37,18 @@ func (p Predictor) adoptFrom(item plan.Item) adopt.From {
 	return from
 }
 
+// spareDefaults keeps the server's defaults below empty values out of the adoption. The dry run that
+// shows these defaults is only sent if the adoption contains such fields. If the server refuses it,
+// the adoption stays as it is.
+func (p Predictor) spareDefaults(ctx context.Context, server Server, in *Prediction) {
+	if in.Live == nil || !in.Adoption.MayTakeDefaults(in.Item.Object.Object) {
+		return
+	}
+	if created, err := p.alone(ctx, server, in); err == nil {
+		in.Adoption = in.Adoption.SpareDefaults(in.Item.Object.Object, created.Object)
+	}
+}
+
 // heldUpError means that the apply is invalid until an adopted manager's fields are ours. For
 // example, a list item that the apply will remove may still have the name that the manifest gives
 // to another item. A dry run cannot adopt the fields first.

@@ -140,6 +140,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
+		p.spareDefaults(ctx, server, in)
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
 		switch {

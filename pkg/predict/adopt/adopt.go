@@ -168,6 +168,8 @@ type adopter struct {
 	live      map[string]any
 	// lastApplied is the content of the last-applied annotation; nil if there is none.
 	lastApplied map[string]any
+	// defaults contains fields that keep their values without an owner; see [Adoption.SpareDefaults].
+	defaults *fieldpath.Set
 }
 
 // adopts returns the fields of an entry that move into ours.
@@ -179,7 +181,11 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	case e.Manager == managedfields.ClientSideApply && a.lastApplied != nil:
 		return a.stated(ends)
 	default:
-		return ends.Difference(a.filledLater(ends))
+		ends = ends.Difference(a.filledLater(ends))
+		if a.defaults != nil {
+			ends = ends.Difference(a.defaults)
+		}
+		return ends
 	}
 }
 
@@ -212,8 +218,8 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 }
 
 func (a adopter) isStated(p fieldpath.Path) bool {
-	if _, stated := p.Get(a.lastApplied); stated || a.lastApplied == nil {
-		return stated
+	if v, stated := p.Get(a.lastApplied); stated || a.lastApplied == nil {
+		return v != nil // null asks for the default.
 	}
 	// The server stores the stringData of a Secret as data.
 	data := fieldpath.Field("data")

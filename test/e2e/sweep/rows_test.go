@@ -18,10 +18,11 @@ type row struct {
 
 func (r row) String() string { return r.path + " = " + r.value }
 
-// isEmptied reports whether the row states an empty value, or none, for something that has defaults.
-// What an adoption does to such defaults is open.
-func (r row) isEmptied() bool {
-	return r.value == "{}" || r.value == "[]" || r.value == "null" || r.path == ".spec.updateStrategy.type"
+// isOpen reports whether what an adoption from Helm does to the row is an open defect: diff calls an
+// empty list of a custom resource changed, and a volume that its nulls leave empty loses its default.
+func (r row) isOpen(kind string) bool {
+	return kind == "Everything" && r.value == "[]" ||
+		r.value == "null" && (strings.HasSuffix(r.path, ".downwardAPI.items") || strings.HasSuffix(r.path, ".image.reference"))
 }
 
 // step is a field's name, or a position in a list.
