@@ -91,6 +91,16 @@ func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }
 
+// IsControlPlane reports whether a manager is a component of Kubernetes. Its fields record its work,
+// such as the volume of a claim, so other managers should not own or remove them.
+func IsControlPlane(manager string) bool {
+	switch manager {
+	case "kube-apiserver", "kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet":
+		return true
+	}
+	return false
+}
+
 // LastAppliedAnnotation holds the configuration that client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 

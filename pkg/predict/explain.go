@@ -230,7 +230,9 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 		if err != nil {
 			return
 		}
-		others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool { return e.Subresource != "" || isControlPlane(e.Manager) })
+		others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool {
+			return e.Subresource != "" || managedfields.IsControlPlane(e.Manager)
+		})
 		for _, cause := range causes {
 			path, err := fieldpath.ParsePath("." + cause.Field)
 			if err != nil || len(path) == 0 {
@@ -248,12 +250,6 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 			}
 		}
 	}
-}
-
-// isControlPlane reports whether a manager is a part of Kubernetes. Its fields record its work, such
-// as the volume of a claim, so other managers should not own or remove them.
-func isControlPlane(manager string) bool {
-	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "kube-apiserver", "kubelet", "cloud-controller-manager"}, manager)
 }
 
 func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) (left []fieldpath.Path, names []string) {

@@ -148,7 +148,7 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 		}
 	}
 	for _, e := range managedfields.Others(entries, manager) {
-		if e.Manager == manager || e.Subresource != "" || isOfTheCluster(e.Manager) {
+		if e.Manager == manager || e.Subresource != "" || managedfields.IsControlPlane(e.Manager) {
 			continue
 		}
 		if paths := contentOf(e.Fields); len(paths) > 0 {
@@ -174,10 +174,4 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	})
 	slices.SortFunc(paths, fieldpath.Path.Compare)
 	return paths
-}
-
-// isOfTheCluster reports whether the manager is a component of Kubernetes that fills in fields of
-// any object.
-func isOfTheCluster(manager string) bool {
-	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }
