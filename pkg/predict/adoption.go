@@ -21,15 +21,10 @@ func (p Predictor) adoptFrom(item plan.Item) adopt.From {
 	from := p.AdoptFrom
 	from.Status = item.Object.Object["status"] != nil
 	types := openapi.Schema{Fetch: func() openapi.Type {
-		if p.Known != nil {
-			if known := p.Known(item.Kind); known != nil {
-				return known
-			}
+		if known := p.typeOf(item.Kind); known != nil || p.Schema == nil {
+			return known
 		}
-		if p.Schema != nil {
-			return p.Schema(item.Kind)
-		}
-		return nil
+		return p.Schema(item.Kind)
 	}}
 	from.Granular = func(path fieldpath.Path) bool {
 		return openapi.RelationOf(types.At(path)) == openapi.Granular

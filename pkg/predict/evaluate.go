@@ -101,12 +101,9 @@ func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
 	}
-	if p.Known != nil {
-		known := p.Known(in.Item.Kind)
-		if known != nil && noop.BySchema(in.Live, in.Body, p.Manager, func() openapi.Type { return known }) {
-			in.Verdict = noop.Unchanged
-			return
-		}
+	if known := p.typeOf(in.Item.Kind); known != nil && noop.BySchema(in.Live, in.Body, p.Manager, func() openapi.Type { return known }) {
+		in.Verdict = noop.Unchanged
+		return
 	}
 	if types := p.schemaOf(in.Item); types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
 		in.Verdict = noop.Unchanged

@@ -25,9 +25,8 @@ import (
 // custom resources, a null may be a value, but not as part of a key.
 func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (*unstructured.Unstructured, error) {
 	u := item.Object
-	var known openapi.Type
-	if p.Known != nil {
-		known = p.Known(item.Kind)
+	if !hasUnset(u.Object, false) { // Most manifests: neither the types nor the owners are needed.
+		return u, nil
 	}
 	var sets []*fieldpath.Set
 	if live != nil {
@@ -41,10 +40,11 @@ func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured,
 			}
 		}
 	}
-	if known != nil && openapi.IsBuiltIn(known) {
+	if known := p.typeOf(item.Kind); known != nil && openapi.IsBuiltIn(known) {
 		return without(u, nulls{builtIn: true}, known, sets), nil
 	}
-	if known = p.metadataType(); known != nil {
+	// All kinds share the type of their metadata.
+	if known := p.typeOf(object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}); known != nil {
 		u = without(u, nulls{builtIn: true}, onlyMetadata{known}, sets)
 	}
 	if types := p.schemaOf(item); types != nil && nullInItem(u.Object, false) {
@@ -60,14 +60,6 @@ func without(u *unstructured.Unstructured, n nulls, t openapi.Type, sets []*fiel
 		return u
 	}
 	return &unstructured.Unstructured{Object: object}
-}
-
-// metadataType returns a type of Kubernetes' own, because all kinds share the type of their metadata.
-func (p Predictor) metadataType() openapi.Type {
-	if p.Known == nil {
-		return nil
-	}
-	return p.Known(object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}})
 }
 
 // onlyMetadata knows only the metadata of a kind.
@@ -199,6 +191,26 @@ func keysOf(list openapi.Type) []string {
 }
 
 func isText(t openapi.Type) bool { return slices.Equal(t.Kinds(), []string{"string"}) }
+
+// hasUnset reports whether the value contains a null, or an empty text in a list item, which may be a
+// part of its key.
+func hasUnset(v any, inItem bool) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == "" && inItem
+	case map[string]any:
+		for _, field := range v {
+			if hasUnset(field, inItem) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return hasUnset(item, true) })
+	}
+	return false
+}
 
 // nullInItem reports whether a list item in the value has a null field.
 func nullInItem(v any, inItem bool) bool {

@@ -82,6 +82,14 @@ type Prediction struct {
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
+// typeOf returns the compiled-in type of a kind; nil if there is none.
+func (p Predictor) typeOf(kind object.Kind) openapi.Type {
+	if p.Known == nil {
+		return nil
+	}
+	return p.Known(kind)
+}
+
 func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
 		return nil

@@ -46,12 +46,7 @@ func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) 
 	if err != nil || len(changes) == 0 || !object.IsBuiltIn(in.Item.GVK.Group) {
 		return changes, err
 	}
-	var types openapi.Schema
-	if p.Known != nil {
-		types.Fetch = func() openapi.Type { return p.Known(in.Item.Kind) }
-	} else {
-		types.Fetch = func() openapi.Type { return nil }
-	}
+	types := openapi.Schema{Fetch: func() openapi.Type { return p.typeOf(in.Item.Kind) }}
 	return slices.DeleteFunc(changes, func(c managedfields.Change) bool {
 		return fieldpath.IsZero(c.From) && !isPointer(types.At(c.Path))
 	}), nil
