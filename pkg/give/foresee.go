@@ -22,8 +22,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply; it returns nil if the receiver does not apply. It derives the conflicts after the transfer from the
-// current ones, by removing the managers that gave the field away.
+// foresee predicts the receiver's next apply; it returns nil if the receiver does not apply. It derives
+// the conflicts after the transfer from the current ones, by removing the managers that gave the field
+// away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release || w.As == managedfields.Update {
 		return nil

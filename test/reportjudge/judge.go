@@ -160,7 +160,7 @@ func judge(r Record, writes []write) (wrong []string, lines int) {
 			}
 		}
 		if c.taken && len(own) == 0 && c.action != "conflict" && c.action != "failed" && c.action != "skipped" {
-			fault("%s is said to be taken, but no request wrote it", c.object)
+			fault("%s is reported as taken, but no request wrote it", c.object)
 		}
 	}
 	unlisted(r, claimed, writes, fault)

@@ -27,8 +27,9 @@ const (
 // expected. A hint about a write through /scale has no owners, and matches a change by that
 // subresource. The labels and annotations have to be the expected ones, too. The API server first
 // tries a write on a cached version. If that is older than the last change, and both writes lead to
-// the same owners, the hint would match that change, which another write made. There is no weaker rule, because a wrong user is worse than none. If a write was
-// refused after admission, or retried, its hint expires (edge case 72).
+// the same owners, the hint would match that change, which another write made. There is no weaker rule,
+// because a wrong user is worse than none. If a write was refused after admission, or retried, its hint
+// expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // in order of arrival, including hints that have been matched since
