@@ -157,7 +157,7 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
-func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
+func (e *Engine) await(ctx context.Context, phases []plan.Phase, intended func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(obje
 	var items []plan.Item
 	for _, ph := range phases {
 		for _, item := range ph.Items {
-			if key := item.Key(); meant(key) && !e.waited[key] && e.done.there(key) {
+			if key := item.Key(); intended(key) && !e.waited[key] && e.done.there(key) {
 				e.waited[key] = true
 				items = append(items, item)
 			}

@@ -43,9 +43,9 @@ type Server interface {
 
 // Journal records the writes of a run. Its methods are called concurrently.
 type Journal interface {
-	// Wrote records a write that the server accepted, or may have accepted. before is nil for a new
+	// OnWritten records a write that the server accepted, or may have accepted. before is nil for a new
 	// object; after is nil if the server did not answer.
-	Wrote(item plan.Item, before, after *unstructured.Unstructured)
+	OnWritten(item plan.Item, before, after *unstructured.Unstructured)
 	Removed(item plan.Item, before *unstructured.Unstructured)
 }
 
@@ -93,9 +93,9 @@ type Engine struct {
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal
-	// Seen is called with each evaluated object. before is nil for a new object; after is the
+	// OnRead is called with each evaluated object. before is nil for a new object; after is the
 	// written or predicted object. Calls may be concurrent. Seen may be nil.
-	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
+	OnRead func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Prefetched is a reader that was started before Run, or nil. Run closes it.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
@@ -118,14 +118,14 @@ type Engine struct {
 
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
 	if err == nil {
-		t.attempts.Wrote(answer)
+		t.attempts.OnWritten(answer)
 	}
 	switch {
 	case e.Journal == nil:
 	case err == nil:
-		e.Journal.Wrote(t.Item, t.Live, answer)
+		e.Journal.OnWritten(t.Item, t.Live, answer)
 	case object.MayBeWritten(err) && !apierrors.IsConflict(err):
-		e.Journal.Wrote(t.Item, t.Live, nil)
+		e.Journal.OnWritten(t.Item, t.Live, nil)
 	}
 }
 

@@ -399,19 +399,19 @@ func TestInterruptedRunReportsWritesThatMayHaveSucceeded(t *testing.T) {
 				return nil, wrap(why)
 			}}
 			r := newRun(server)
-			var told error
+			var reported error
 			emit := r.engine.Emit
 			r.engine.Emit = func(e event.Event) {
 				if a, ok := e.(event.Applied); ok {
-					told = a.Err
+					reported = a.Err
 				}
 				emit(e)
 			}
 			if err := r.engine.Run(ctx, phases([]plan.Item{item(t, "a")})); !errors.Is(err, why) {
 				t.Errorf("Run() = %v", err)
 			}
-			if told == nil || strings.Contains(told.Error(), "may have succeeded") != (name == "under way") {
-				t.Errorf("told %v", told)
+			if reported == nil || strings.Contains(reported.Error(), "may have succeeded") != (name == "under way") {
+				t.Errorf("told %v", reported)
 			}
 		})
 	}

@@ -206,8 +206,8 @@ var (
 )
 
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
-	if e.Seen != nil && after != nil {
-		e.Seen(item, before, after, changes)
+	if e.OnRead != nil && after != nil {
+		e.OnRead(item, before, after, changes)
 	}
 }
 

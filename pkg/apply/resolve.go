@@ -166,7 +166,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	switch {
 	case !meta.IsNoMatchError(err), errors.Unwrap(err) != nil:
 		return err
-	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
+	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, similar(err) != "":
 		return err
 	}
 	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
@@ -231,11 +231,11 @@ func (e *Engine) unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns the similar kind that err suggests; "" if there is none.
-func meant(err error) string {
-	var near interface{ Meant() string }
+// similar returns the similar kind that err suggests; "" if there is none.
+func similar(err error) string {
+	var near interface{ Similar() string }
 	if errors.As(err, &near) {
-		return near.Meant()
+		return near.Similar()
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	t.attempts = retry.At(t.Item.Ref)
 	defer func() { t.attempts = nil }() // Attempts keep the object in memory.
 	for {
-		t.attempts.Saw(t.Live)
+		t.attempts.OnRead(t.Live)
 		if !e.confirmed(ctx, t) {
 			return
 		}
@@ -85,7 +85,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	_, lost := errors.AsType[*retry.LostError](err)
 	switch {
 	case lost && predict.IsContested(refusal):
-		t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
+		t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Declared)
 		e.contest(t)
 		return true
 	case lost && object.MayBeWritten(refusal):
@@ -227,7 +227,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
-		t.attempts.Saw(t.Live)
+		t.attempts.OnRead(t.Live)
 		_, overtaken := e.transfer(ctx, t)
 		if overtaken != nil {
 			if !apierrors.IsConflict(overtaken) {

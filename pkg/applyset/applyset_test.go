@@ -85,49 +85,49 @@ func TestRead(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	label := map[string]string{IDLabel: id}
 	for name, tt := range map[string]struct {
-		live    *unstructured.Unstructured
-		want    Promise
-		told    bool
-		pending []string
-		err     any
+		live     *unstructured.Unstructured
+		want     Promise
+		reported bool
+		pending  []string
+		err      any
 	}{
 		"kubectl's": {
 			live: parent(label, map[string]string{
 				ToolingAnnotation: "kubectl/v1.36.3", KindsAnnotation: "ConfigMap,Deployment.apps", NamespacesAnnotation: "",
 			}),
-			want: Promise{kinds("ConfigMap", "Deployment.apps"), []string{"prod"}}, told: true,
+			want: Promise{kinds("ConfigMap", "Deployment.apps"), []string{"prod"}}, reported: true,
 		},
 		"empty": {
 			live: parent(label, map[string]string{ToolingAnnotation: "kubectl/v1.36.3", KindsAnnotation: ""}),
-			want: Promise{nil, []string{"prod"}}, told: true,
+			want: Promise{nil, []string{"prod"}}, reported: true,
 		},
 		"edited by hand": {
 			live: parent(label, map[string]string{
 				ToolingAnnotation: Tooling, KindsAnnotation: "Secret, ConfigMap,,Secret ", NamespacesAnnotation: "b, a,prod",
 			}),
-			want: Promise{kinds("ConfigMap", "Secret"), []string{"a", "b", "prod"}}, told: true,
+			want: Promise{kinds("ConfigMap", "Secret"), []string{"a", "b", "prod"}}, reported: true,
 		},
 		"written by an old kubectl": {
 			live: parent(label, map[string]string{ToolingAnnotation: "kubectl/v1.27.0", resourcesAnnotation: "deployments.apps,secrets"}),
-			want: Promise{nil, []string{"prod"}}, told: true, pending: []string{"deployments.apps", "secrets"},
+			want: Promise{nil, []string{"prod"}}, reported: true, pending: []string{"deployments.apps", "secrets"},
 		},
 		"both annotations": {
 			live: parent(label, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: "Secret", resourcesAnnotation: "configmaps"}),
-			want: Promise{kinds("Secret"), []string{"prod"}}, told: true,
+			want: Promise{kinds("Secret"), []string{"prod"}}, reported: true,
 		},
 		"written by another tool": {
 			live: parent(label, map[string]string{ToolingAnnotation: "example.com/kubectl/v1", KindsAnnotation: "Secret"}),
-			want: Promise{kinds("Secret"), []string{"prod"}}, told: true, err: new(*object.HintedError),
+			want: Promise{kinds("Secret"), []string{"prod"}}, reported: true, err: new(*object.HintedError),
 		},
 		"no annotations yet": {live: parent(nil, nil), want: Promise{nil, []string{"prod"}}},
-		"copied":             {live: parent(map[string]string{IDLabel: ID(secretRef("prod", "old"))}, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
-		"without id":         {live: parent(nil, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
-		"without tool":       {live: parent(label, map[string]string{KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},
+		"copied":             {live: parent(map[string]string{IDLabel: ID(secretRef("prod", "old"))}, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, reported: true, err: new(*BrokenError)},
+		"without id":         {live: parent(nil, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, reported: true, err: new(*BrokenError)},
+		"without tool":       {live: parent(label, map[string]string{KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, reported: true, err: new(*BrokenError)},
 		"without kinds":      {live: parent(label, map[string]string{ToolingAnnotation: Tooling}), want: Promise{nil, []string{"prod"}}, err: new(*BrokenError)},
 	} {
 		r := Read(tt.live)
-		if diff := cmp.Diff(tt.want, r.Promise); diff != "" || r.Told != tt.told {
-			t.Errorf("%s: Told is %t, (-want +got):\n%s", name, r.Told, diff)
+		if diff := cmp.Diff(tt.want, r.Promise); diff != "" || r.Reported != tt.reported {
+			t.Errorf("%s: Told is %t, (-want +got):\n%s", name, r.Reported, diff)
 		}
 		var pending []string
 		for _, gr := range r.Resources {

@@ -37,21 +37,21 @@ type Record struct {
 	// Resources come from the deprecated annotation. A caller with access to a server passes their
 	// kinds to [Record.Resolve].
 	Resources []schema.GroupResource
-	// Told is set if the parent lists its kinds, even if the list is empty.
-	Told bool
+	// Reported is set if the parent lists its kinds, even if the list is empty.
+	Reported bool
 }
 
 // Read reads a parent. [Record.Check] validates it.
 func Read(u *unstructured.Unstructured) Record {
 	notes := u.GetAnnotations()
 	r := Record{Parent: object.RefOf(u), ID: u.GetLabels()[IDLabel], Tooling: notes[ToolingAnnotation]}
-	kinds, told := notes[KindsAnnotation]
+	kinds, reported := notes[KindsAnnotation]
 	resources, before := notes[resourcesAnnotation]
-	r.Told = told || before
+	r.Reported = reported || before
 	for _, text := range words(kinds) {
 		r.Promise.Kinds = append(r.Promise.Kinds, schema.ParseGroupKind(text))
 	}
-	if !told {
+	if !reported {
 		for _, text := range words(resources) {
 			r.Resources = append(r.Resources, schema.ParseGroupResource(text))
 		}
@@ -103,7 +103,7 @@ func (r Record) Check() error {
 	case tool != "kubectl":
 		return object.Hinted("apply it with that tool, or name another set",
 			"%s is managed by %s, and no other tool may change it", r.Parent, r.Tooling)
-	case !r.Told:
+	case !r.Reported:
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so its members cannot be found", KindsAnnotation)}
 	}
 	return nil

@@ -347,7 +347,7 @@ func TestTimeout(t *testing.T) {
 	} {
 		for given, refused := range map[string]bool{"--timeout=0": !waits, "--timeout=-1s": false, "--timeout=1m": false} {
 			status, _, stderr := call(t, append(strings.Fields(line), given)...)
-			if said := strings.Contains(stderr, "error: --timeout=0 leaves no time for the run\n  hint: leave it out for no limit"); said != refused || said && status != 2 {
+			if message := strings.Contains(stderr, "error: --timeout=0 leaves no time for the run\n  hint: leave it out for no limit"); message != refused || message && status != 2 {
 				t.Errorf("%s %s: exit status %d\n%s", line, given, status, stderr)
 			}
 			if !refused && strings.Contains(stderr, "--timeout") {

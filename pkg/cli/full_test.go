@@ -37,11 +37,11 @@ func TestFullOutputDeviceIsReported(t *testing.T) {
 		"completion kubectl",
 		"apply --dry-run=client -o manifests -f " + file,
 	} {
-		var said bytes.Buffer
+		var message bytes.Buffer
 		args := append([]string{"kubectl-k8sconnect"}, strings.Fields(line)...)
-		code := Main(t.Context(), args, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: full{}, ErrOut: &said})
-		if code != 2 || !strings.Contains(said.String(), syscall.ENOSPC.Error()) {
-			t.Errorf("%s: %d, %s", line, code, &said)
+		code := Main(t.Context(), args, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: full{}, ErrOut: &message})
+		if code != 2 || !strings.Contains(message.String(), syscall.ENOSPC.Error()) {
+			t.Errorf("%s: %d, %s", line, code, &message)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func TestHelpIgnoresClosedPipe(t *testing.T) {
 	}
 	defer func() { _ = writer.Close() }()
 	_ = reader.Close()
-	var said bytes.Buffer
-	code := Main(t.Context(), []string{"kubectl-k8sconnect", "apply", "--help"}, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: writer, ErrOut: &said})
-	if code != 0 || said.Len() > 0 {
-		t.Errorf("%d, %s", code, &said)
+	var message bytes.Buffer
+	code := Main(t.Context(), []string{"kubectl-k8sconnect", "apply", "--help"}, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: writer, ErrOut: &message})
+	if code != 0 || message.Len() > 0 {
+		t.Errorf("%d, %s", code, &message)
 	}
 }

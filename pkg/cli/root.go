@@ -60,7 +60,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 		err = lost
 	}
 	code := verb.Status(streams, verb.Reporting{Say: r.connection.Say, Verbose: r.connection.Verbosity > 0}, err)
-	verb.TellRun(r.connection, streams.ErrOut, err)
+	verb.ReportRun(r.connection, streams.ErrOut, err)
 	return code
 }
 

@@ -18,10 +18,10 @@ const canary = "canary-7f3a9-of-the-vault"
 
 // leaked returns a recognizable part of the canary in a string, plain or in base64.
 func leaked(text string) string {
-	const telling = 7
+	const reporting = 7
 	for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary))} {
-		for at := 0; at+telling <= len(form); at++ {
-			if part := form[at : at+telling]; strings.Contains(text, part) {
+		for at := 0; at+reporting <= len(form); at++ {
+			if part := form[at : at+reporting]; strings.Contains(text, part) {
 				return part
 			}
 		}

@@ -96,8 +96,8 @@ func TestFailingDiscovery(t *testing.T) {
 				if code != verb.ExitUnknown && strings.Contains(args, "set.yaml") {
 					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 				}
-				if said := strings.Count(all, "cannot find out which kinds the server serves"); test.all && said != 1 {
-					t.Errorf("the reason is reported %d times", said)
+				if message := strings.Count(all, "cannot find out which kinds the server serves"); test.all && message != 1 {
+					t.Errorf("the reason is reported %d times", message)
 				}
 				if strings.Contains(all, "does not serve the kind Thing") {
 					t.Error("the output says that a kind is not served")
@@ -149,8 +149,8 @@ func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 				if code != verb.ExitUnknown {
 					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 				}
-				if said := strings.Contains(out+stderr, "the cluster no longer exists"); said != test.gone {
-					t.Errorf("hinted at a cluster that is gone: %v", said)
+				if message := strings.Contains(out+stderr, "the cluster no longer exists"); message != test.gone {
+					t.Errorf("hinted at a cluster that is gone: %v", message)
 				}
 				if t.Failed() {
 					t.Logf("%d\n%s\n%s", code, out, stderr)

@@ -38,8 +38,8 @@ func TestWaitLocal(t *testing.T) {
 	write("bad-own.yaml", "readiness: bad.yaml\n")
 	write("bad.yaml", "kinds:\n- {group: example.com, kind: Widget,\n   ready: self.status.size >= }\n")
 	for line, want := range map[string]struct {
-		status int
-		said   string
+		status  int
+		message string
 	}{
 		"-f bundle.yaml":                            {1, "its condition Ready is True, but Synced is False (ReconcileError): AccessDenied"},
 		"-f bundle.yaml -o json":                    {1, `"result": "met"`},
@@ -60,7 +60,7 @@ func TestWaitLocal(t *testing.T) {
 		"-f nothing.yaml":                      {2, "nothing.yaml"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--local"}, strings.Fields(line)...)...)
-		if status != want.status || !strings.Contains(out+stderr, want.said) {
+		if status != want.status || !strings.Contains(out+stderr, want.message) {
 			t.Errorf("%s: exit status %d\n%s%s", line, status, out, stderr)
 		}
 	}

@@ -191,14 +191,14 @@ func questions() []asked {
 // an error that says so.
 func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	return func(ctx context.Context, c *Client) error {
-		var said error
+		var message error
 		err := c.Watch(ctx, watched, sel, func(change object.Change) {
 			if _, blind := change.(object.Unreadable); !blind {
-				said = fmt.Errorf("the watch reported %#v", change)
+				message = fmt.Errorf("the watch reported %#v", change)
 			}
 		})
-		if said != nil {
-			return said
+		if message != nil {
+			return message
 		}
 		return err
 	}

@@ -90,14 +90,14 @@ type NoKindError = discovery.NoKindError
 // NoTypeError says that the server serves no type of the given name.
 type NoTypeError = discovery.NoTypeError
 
-// UntoldKindError says that the server behind the kind's API does not answer.
-type UntoldKindError = discovery.UntoldKindError
+// KindUnknownError says that the server behind the kind's API does not answer.
+type KindUnknownError = discovery.KindUnknownError
 
 // New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
-	var telling sync.Mutex
+	var reporting sync.Mutex
 	clock := &transport.Clock{}
-	config := transport.Prepare(o.REST, transport.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard, Opening: o.Opening}, transport.NewWarnings(&telling, o.OnWarning), clock)
+	config := transport.Prepare(o.REST, transport.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard, Opening: o.Opening}, transport.NewWarnings(&reporting, o.OnWarning), clock)
 	cache, err := discovery.NewCache(config, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
@@ -110,28 +110,28 @@ func New(o Options) (*Client, error) {
 		rest: client,
 		requests: transport.New(client, transport.Options{
 			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
-			Telling: &telling, OnRetry: o.OnRetry, OnReachable: o.OnReachable, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
+			Reporting: &reporting, OnRetry: o.OnRetry, OnReachable: o.OnReachable, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
 			Renewable: transport.Renewable(o.REST),
 		}),
 		clock: clock,
 	}
 	c.Discovery = discovery.New(discovery.Options{Cache: cache, REST: client, Send: c.requests, Timeout: max(o.ServerTimeout, o.Outage), Get: c.Get})
-	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&telling, o.OnPolling)}
+	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&reporting, o.OnPolling)}
 	return c, nil
 }
 
-func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
+func onPolling(reporting *sync.Mutex, report func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
 	type place struct{ resource, namespace string }
-	told := map[place]bool{}
+	reported := map[place]bool{}
 	return func(kind object.Kind, sel object.Selection, verb string) {
-		telling.Lock()
-		defer telling.Unlock()
+		reporting.Lock()
+		defer reporting.Unlock()
 		at := place{kind.GVR().GroupResource().String(), sel.Namespace}
-		if tell == nil || told[at] {
+		if report == nil || reported[at] {
 			return
 		}
-		told[at] = true
-		tell(kind, sel.Namespace, verb)
+		reported[at] = true
+		report(kind, sel.Namespace, verb)
 	}
 }
 

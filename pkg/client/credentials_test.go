@@ -18,20 +18,20 @@ import (
 // If a credential program hangs, that is reported repeatedly, and the request ends after
 // ServerTimeout. client-go alone would wait forever.
 func TestCredentialProgramHangs(t *testing.T) {
-	var told atomic.Int64
+	var reported atomic.Int64
 	c, err := New(Options{
 		REST: &rest.Config{Host: "https://[::1]:1", ExecProvider: &api.ExecConfig{
 			Command: "sh", Args: []string{"-c", "sleep 3"}, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: api.NeverExecInteractiveMode,
 		}},
 		CacheDir: t.TempDir(), ServerTimeout: 400 * time.Millisecond,
-		Credentials: "sh", OnCredentials: func(time.Time) { told.Add(1) },
+		Credentials: "sh", OnCredentials: func(time.Time) { reported.Add(1) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.Version(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "sh returned no credentials within 400ms") || told.Load() == 0 {
-		t.Errorf("hang reported %d times: %v", told.Load(), err)
+	if err == nil || !strings.Contains(err.Error(), "sh returned no credentials within 400ms") || reported.Load() == 0 {
+		t.Errorf("hang reported %d times: %v", reported.Load(), err)
 	}
 	var hinted interface{ Hint() string }
 	if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") {

@@ -30,9 +30,9 @@ func gadget() *http.Response {
 }
 
 // onDisk returns a client whose cache is on disk, so that other clients can share it.
-func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *reported) {
 	t.Helper()
-	f, says := &fake{answer: answer}, &told{}
+	f, says := &fake{answer: answer}, &reported{}
 	c, err := New(says.options(Options{
 		REST: &rest.Config{Host: "http://fake", Transport: f}, CacheDir: dir, ServerTimeout: 30 * time.Second,
 	}))

@@ -86,8 +86,8 @@ const (
 	lastWord = 3 * time.Second
 )
 
-// told collects what a client reports.
-type told struct {
+// reported collects what a client reports.
+type reported struct {
 	mu        sync.Mutex
 	retries   []throttled
 	warnings  []warning
@@ -111,7 +111,7 @@ type throttled struct {
 	in, left time.Duration
 }
 
-func (t *told) options(o Options) Options {
+func (t *reported) options(o Options) Options {
 	o.OnRetry = func(ref object.Ref, err error, in, left time.Duration) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -136,15 +136,15 @@ func (t *told) options(o Options) Options {
 }
 
 // newFake returns a client of a fake server that retries for 30 s.
-func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *reported) {
 	t.Helper()
 	return newFakeFor(t, 30*time.Second, answer)
 }
 
 // newFakeFor returns a client of a fake server that retries for the given time.
-func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *reported) {
 	t.Helper()
-	f, says := &fake{answer: answer}, &told{}
+	f, says := &fake{answer: answer}, &reported{}
 	c, err := New(says.options(Options{
 		REST:          &rest.Config{Host: "http://fake", Transport: f},
 		ServerTimeout: timeout,

@@ -117,8 +117,8 @@ func TestKind(t *testing.T) {
 				if !tt.absent {
 					return
 				}
-				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*UntoldKindError)) != tt.dead {
-					t.Errorf("Unserved: got %v, want an UntoldKindError exactly if the group is down", err)
+				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*KindUnknownError)) != tt.dead {
+					t.Errorf("Unserved: got %v, want an KindUnknownError exactly if the group is down", err)
 				}
 			})
 		})

@@ -343,8 +343,8 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 
 // Watch calls [listwatch.Source.Watch]. The error is a *NoKindError if the server no longer serves
 // the kind.
-func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
-	err := c.lists.Watch(ctx, kind, sel, tell)
+func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
+	err := c.lists.Watch(ctx, kind, sel, report)
 	if ctx.Err() == nil && transport.Unserved(err) {
 		return c.Gone(ctx, kind.GVK)
 	}

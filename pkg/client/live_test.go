@@ -210,7 +210,7 @@ func TestLiveDefinitions(t *testing.T) {
 						"metadata": map[string]any{"resourceVersion": "1"}, "items": items,
 					}), nil
 				}}
-				c, err := New(new(told).options(Options{
+				c, err := New(new(reported).options(Options{
 					REST: &rest.Config{Host: "http://fake", Transport: f}, ServerTimeout: 30 * time.Second, Concurrency: tt.concurrency,
 				}))
 				if err != nil {

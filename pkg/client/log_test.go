@@ -19,12 +19,12 @@ func TestLog(t *testing.T) {
 		return text2response(http.StatusOK, "text/plain", "one\ntwo\nthree\n"), nil
 	})
 	l := Log{Namespace: "prod", Pod: "web-1", Container: "app", Previous: true, Lines: 5, Bytes: 7}
-	said, err := client.NoRetry().Log(t.Context(), l)
+	message, err := client.NoRetry().Log(t.Context(), l)
 	if want := "/api/v1/namespaces/prod/pods/web-1/log?container=app&limitBytes=7&previous=true&tailLines=5"; asked != want || err != nil {
 		t.Errorf("asked %s, want %s; error %v", asked, want, err)
 	}
-	if said != "one\ntwo" { // Whatever the server sends, it is bounded.
-		t.Errorf("read %q", said)
+	if message != "one\ntwo" { // Whatever the server sends, it is bounded.
+		t.Errorf("read %q", message)
 	}
 	l.Pod = "hidden"
 	if _, err := client.NoRetry().Log(t.Context(), l); !apierrors.IsForbidden(err) {

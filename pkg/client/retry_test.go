@@ -126,9 +126,9 @@ func TestWebhookNeverAnswers(t *testing.T) {
 			if req.URL.Path == "/readyz" {
 				return text2response(200, "text/plain", "ok"), nil
 			}
-			said := apierrors.NewInternalError(errors.New(`failed calling webhook "x.example.com": no endpoints`)).ErrStatus
-			said.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-			return reply(500, said), nil
+			message := apierrors.NewInternalError(errors.New(`failed calling webhook "x.example.com": no endpoints`)).ErrStatus
+			message.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			return reply(500, message), nil
 		})
 		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
 		var unreachable interface{ Unreachable() bool }

@@ -38,8 +38,8 @@ func TestFailingDiscovery(t *testing.T) {
 						case sick(path):
 							return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
 						}
-						if said := catalogueOf(req.URL.Path, all...); said != nil {
-							return said, nil
+						if message := catalogueOf(req.URL.Path, all...); message != nil {
+							return message, nil
 						}
 						return failure(404, metav1.StatusReasonNotFound, nil), nil
 					})
@@ -126,15 +126,17 @@ func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example
 
 // If a server is not ready, the error names its failing checks.
 func TestNotReadyNamesChecks(t *testing.T) {
-	for said, want := range map[string]string{
+	for message, want := range map[string]string{
 		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is running but not ready: etcd failed",
 		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is running but not ready: " +
 			"etcd, poststarthook/rbac/bootstrap-roles failed",
 		"": "the API server is starting (/readyz returns 500)",
 	} {
-		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return text2response(500, "text/plain", said), nil })
+		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) {
+			return text2response(500, "text/plain", message), nil
+		})
 		if err := c.requests.Ready(t.Context()); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %q", said, err, want)
+			t.Errorf("%q: %v, want %q", message, err, want)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestFailingSchemaRequest(t *testing.T) {
 					if took := time.Since(now); err == nil || took > 40*time.Second {
 						t.Fatalf("%v after %s", err, took)
 					}
-					if said := strings.Contains(err.Error(), "did not answer"); said != (test.says == "did not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
+					if message := strings.Contains(err.Error(), "did not answer"); message != (test.says == "did not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
 						t.Errorf("unexpected text of the error: %v", err)
 					}
 					for _, r := range says.retries {

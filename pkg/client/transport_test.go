@@ -71,9 +71,9 @@ func (l *loopback) config() *rest.Config {
 	return &rest.Config{Host: l.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 }
 
-func (l *loopback) client(t *testing.T, o Options) (*Client, *told) {
+func (l *loopback) client(t *testing.T, o Options) (*Client, *reported) {
 	t.Helper()
-	says := &told{}
+	says := &reported{}
 	if o.REST == nil {
 		o.REST = l.config()
 	}
@@ -347,7 +347,7 @@ func TestRequestTimeout(t *testing.T) {
 				return hang(req)
 			}
 			return ok(req), nil
-		}}, &told{}
+		}}, &reported{}
 		c, err := New(says.options(Options{
 			REST:          &rest.Config{Host: "http://fake", Transport: f, Timeout: limit},
 			ServerTimeout: 30 * time.Second,

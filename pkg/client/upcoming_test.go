@@ -99,15 +99,15 @@ func TestUpcoming(t *testing.T) {
 		crds
 		found    bool
 		from, to time.Duration // how long it takes
-		told     bool
+		reported bool
 		refused  bool
 	}{
 		"served by now":                              {crds: crds{plural: "gateways", served: 1}, found: true},
-		"established, not served":                    {crds: crds{plural: "gateways", established: 1, served: 3 * second}, found: true, from: 3 * second, to: 5 * second, told: true},
-		"yet to be established":                      {crds: crds{plural: "gateways", established: 15 * second, served: 20 * second}, found: true, from: 20 * second, to: 23 * second, told: true},
-		"plural that cannot be guessed":              {crds: crds{plural: "portals", established: 1, served: second}, found: true, from: second, to: 2 * second, told: true},
-		"never":                                      {crds: crds{plural: "gateways", established: 1}, from: 25 * second, to: 30 * second, told: true},
-		"its names are taken":                        {crds: crds{plural: "gateways", refused: true}, told: true, refused: true},
+		"established, not served":                    {crds: crds{plural: "gateways", established: 1, served: 3 * second}, found: true, from: 3 * second, to: 5 * second, reported: true},
+		"yet to be established":                      {crds: crds{plural: "gateways", established: 15 * second, served: 20 * second}, found: true, from: 20 * second, to: 23 * second, reported: true},
+		"plural that cannot be guessed":              {crds: crds{plural: "portals", established: 1, served: second}, found: true, from: second, to: 2 * second, reported: true},
+		"never":                                      {crds: crds{plural: "gateways", established: 1}, from: 25 * second, to: 30 * second, reported: true},
+		"its names are taken":                        {crds: crds{plural: "gateways", refused: true}, reported: true, refused: true},
 		"not defined":                                {},
 		"its definition is being deleted":            {crds: crds{plural: "gateways", established: 1, terminating: true}},
 		"defined in another version":                 {crds: crds{plural: "gateways", established: 1, versions: []any{map[string]any{"name": "v2", "served": true}, map[string]any{"name": "v1", "served": false}}}},
@@ -120,10 +120,10 @@ func TestUpcoming(t *testing.T) {
 				began := time.Now()
 				time.Sleep(time.Nanosecond)
 				c, f, _ := newFake(t, tt.answer(began))
-				told := false
+				reported := false
 				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
 				kind, err := c.Upcoming(t.Context(), gvk, func(definition string) {
-					told = true
+					reported = true
 					if definition != tt.plural+".example.com" {
 						t.Errorf("reported %s", definition)
 					}
@@ -135,8 +135,8 @@ func TestUpcoming(t *testing.T) {
 				if took < tt.from || took > tt.to {
 					t.Errorf("it took %s, want %s to %s", took, tt.from, tt.to)
 				}
-				if told != tt.told {
-					t.Errorf("reported a definition: %v", told)
+				if reported != tt.reported {
+					t.Errorf("reported a definition: %v", reported)
 				}
 				if n := f.count("GET"); took == 0 && n > 4 {
 					t.Errorf("%d requests, want at most 4 without a wait", n)

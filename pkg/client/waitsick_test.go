@@ -48,8 +48,8 @@ func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
 	if served {
 		groups = append(groups, things.GVK.Group)
 	}
-	if said := catalogueOf(path, groups...); said != nil {
-		return said, nil
+	if message := catalogueOf(path, groups...); message != nil {
+		return message, nil
 	}
 	switch {
 	case path == thingsPath && served && req.URL.Query().Has("watch"):

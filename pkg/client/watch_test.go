@@ -34,7 +34,7 @@ type diary struct {
 	entries []string
 }
 
-func (d *diary) tell(c object.Change) {
+func (d *diary) report(c object.Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch c := c.(type) {
@@ -290,7 +290,7 @@ func TestWatch(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var d diary
 				ended := make(chan error, 1)
-				go func() { ended <- c.Watch(ctx, watched, object.Selection{Namespace: "prod"}, d.tell) }()
+				go func() { ended <- c.Watch(ctx, watched, object.Selection{Namespace: "prod"}, d.report) }()
 				synctest.Wait()
 				time.Sleep(tc.within)
 				synctest.Wait()
@@ -334,7 +334,7 @@ func TestWatchEnds(t *testing.T) {
 				s := &server{script: script{lists: []func() *http.Response{tc.list}}}
 				c, _, _ := newFake(t, s.answer)
 				var d diary
-				if err := c.Watch(t.Context(), watched, tc.sel, d.tell); !tc.is(err) {
+				if err := c.Watch(t.Context(), watched, tc.sel, d.report); !tc.is(err) {
 					t.Errorf("ended with %v", err)
 				}
 			})
@@ -360,7 +360,7 @@ func TestWatchByGet(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var d diary
-		_ = c.Watch(ctx, watched, object.Selection{Namespace: "prod", Name: "a"}, d.tell)
+		_ = c.Watch(ctx, watched, object.Selection{Namespace: "prod", Name: "a"}, d.report)
 		want := []string{"synced", "a@3", "synced", "a@4", "synced"}
 		if diff := cmp.Diff(want, d.read()[:len(want)]); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
@@ -403,16 +403,16 @@ func TestFollow(t *testing.T) {
 		c, _, _ := newFake(t, s.answer)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		var told []string
+		var reported []string
 		err := c.Follow(ctx, listwatch.Changes{
 			Kind: watched, Selection: object.Selection{Namespace: "prod"},
-			Begun: func(objects int) { told = append(told, fmt.Sprintf("%d begun", objects)) },
+			Begun: func(objects int) { reported = append(reported, fmt.Sprintf("%d begun", objects)) },
 			Changed: func(event, before string, o *metav1.PartialObjectMetadata) {
-				told = append(told, fmt.Sprintf("%s %s %s@%s", event, before, o.Name, o.ResourceVersion))
+				reported = append(reported, fmt.Sprintf("%s %s %s@%s", event, before, o.Name, o.ResourceVersion))
 			},
 			Blind: func(err error) {
 				if err != nil {
-					told = append(told, "blind")
+					reported = append(reported, "blind")
 				}
 			},
 		})
@@ -420,7 +420,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 		want := []string{"1 begun", "MODIFIED 5 b@7", "blind", "MODIFIED 9 b@10", "1 begun", "DELETED 20 b@21"}
-		if diff := cmp.Diff(want, told); diff != "" {
+		if diff := cmp.Diff(want, reported); diff != "" {
 			t.Error(diff)
 		}
 		asked := []string{"list", "watch from 5", "watch from 9", "watch from 9", "list", "watch from 20"}

@@ -240,11 +240,11 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	said := "with these managed fields, the object exceeds the API server's size limit, so the server dropped all managed fields; "
+	message := "with these managed fields, the object exceeds the API server's size limit, so the server dropped all managed fields; "
 	if e.Lost == nil {
-		return said + "the previous ones were restored"
+		return message + "the previous ones were restored"
 	}
-	return fmt.Sprintf("%sthe previous ones could not be restored: %v", said, e.Lost)
+	return fmt.Sprintf("%sthe previous ones could not be restored: %v", message, e.Lost)
 }
 
 func (e *TooLargeError) Hint() string {
@@ -279,7 +279,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 	}
 	ctx = context.WithoutCancel(ctx) // Finish even if interrupted: the object has no owners now.
 	for attempts := retry.At(out.Ref); ; {
-		attempts.Saw(answer)
+		attempts.OnRead(answer)
 		if !keptNone(answer, before) {
 			out.Lost = errors.New("another client applied the object in the meantime")
 			return out

@@ -75,8 +75,8 @@ func (s *stubborn) answer(req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := req.URL.Path
-	if said := catalogueOf(path, "apps", "example.com"); said != nil {
-		return said, nil
+	if message := catalogueOf(path, "apps", "example.com"); message != nil {
+		return message, nil
 	}
 	name, single := strings.CutPrefix(path, thingsPath+"/")
 	switch {
@@ -146,7 +146,7 @@ type (
 // ended contains the results of a verb, and its output.
 type ended struct {
 	results []event.Action
-	said    strings.Builder
+	message strings.Builder
 	err     error
 }
 
@@ -157,7 +157,7 @@ func (r *ended) hear(e event.Event) {
 	case event.Waited:
 		r.results = append(r.results, e.Action)
 	}
-	fmt.Fprintf(&r.said, "%+v\n", e)
+	fmt.Fprintf(&r.message, "%+v\n", e)
 }
 
 // A server repeats a wrong answer. Each verb that waits still ends after its --timeout or
@@ -233,7 +233,7 @@ func TestPersistentWrongAnswers(t *testing.T) {
 						if took := time.Since(began); took > most+timeout+little {
 							t.Errorf("took %s, want at most %s plus %s and a small margin", took, most, timeout)
 						}
-						all := r.said.String() + fmt.Sprint(r.err)
+						all := r.message.String() + fmt.Sprint(r.err)
 						switch {
 						case later:
 							if slices.Contains(r.results[len(r.results)-1:], event.Gone) {

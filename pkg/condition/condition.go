@@ -174,7 +174,7 @@ func (s Spec) wrong(err error) error {
 	if !ok {
 		return err
 	}
-	out := &CompileError{Spec: s, Line: at.Line, Column: at.Column, Message: at.Message, Meant: at.Meant, Advice: at.Advice}
+	out := &CompileError{Spec: s, Line: at.Line, Column: at.Column, Message: at.Message, Suggestion: at.Suggestion, Advice: at.Advice}
 	if at.Line == 1 {
 		out.Column += utf8.RuneCountInString(s.Text[:max(0, strings.Index(s.Text, s.Expression))])
 	}
@@ -240,8 +240,8 @@ func (s *conditionType) absence(status map[string]any) string {
 		}
 	}
 	absent := "there is no condition " + s.wantType
-	if meant := text.Nearest(s.wantType, has); meant != "" {
-		return absent + "; did you mean " + meant + "?"
+	if intended := text.Nearest(s.wantType, has); intended != "" {
+		return absent + "; did you mean " + intended + "?"
 	}
 	if len(has) == 0 {
 		return absent
@@ -260,9 +260,9 @@ type CompileError struct {
 	Line, Column int
 	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as a similar name, or "".
-	Meant string
-	// Advice says what to write if Meant is empty. It may be empty too.
+	// Suggestion is a suggestion, such as a similar name, or "".
+	Suggestion string
+	// Advice says what to write if Suggestion is empty. It may be empty too.
 	Advice string
 }
 
@@ -288,8 +288,8 @@ func brief(text string) string {
 
 // Hint returns the suggestion or the advice.
 func (e *CompileError) Hint() string {
-	if e.Meant == "" {
+	if e.Suggestion == "" {
 		return e.Advice
 	}
-	return "did you mean " + e.Meant + "?"
+	return "did you mean " + e.Suggestion + "?"
 }

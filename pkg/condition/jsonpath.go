@@ -100,7 +100,7 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 			if where == "" {
 				out.Message = fmt.Sprintf("there is no field %s in %s", name, gvk.Kind)
 			}
-			out.Meant, out.Advice = cel.Meant(where+".", name, s)
+			out.Suggestion, out.Advice = cel.Suggest(where+".", name, s)
 			return out
 		}
 		if next == nil {

@@ -59,12 +59,12 @@ func typo(typed string) string {
 		return ""
 	}
 	words := []string{string(Ready), string(CEL), string(Status), string(JSONPath), string(Create), string(Delete)}
-	meant := text.Nearest(word, words)
+	intended := text.Nearest(word, words)
 	switch {
-	case meant == string(Ready), meant == string(Create), meant == string(Delete):
-		return "did you mean " + meant + "?"
-	case meant != "":
-		return "did you mean " + meant + "=…?"
+	case intended == string(Ready), intended == string(Create), intended == string(Delete):
+		return "did you mean " + intended + "?"
+	case intended != "":
+		return "did you mean " + intended + "=…?"
 	case word == typed && word != "true" && word != "false" && word != "":
 		return "for a status condition, write --for=condition=" + word + "; in an expression, the object is self"
 	default:

@@ -15,7 +15,7 @@ import (
 
 type ready struct {
 	conventions conventions
-	stated      *stated
+	declared    *declared
 }
 
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
@@ -35,22 +35,22 @@ func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, er
 		return out, nil
 	}
 	var err error
-	out.stated, err = compileRule(gvk, rule)
+	out.declared, err = compileRule(gvk, rule)
 	return out, err
 }
 
 func (r *ready) evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict {
-	if r.stated == nil {
+	if r.declared == nil {
 		return r.conventions.evaluate(obj, now)
 	}
-	return r.stated.evaluate(ctx, obj, now, r.conventions)
+	return r.declared.evaluate(ctx, obj, now, r.conventions)
 }
 
 func (r *ready) reads() cel.Reads {
-	if r.stated == nil {
+	if r.declared == nil {
 		return r.conventions.reads()
 	}
-	return r.stated.read.And(r.conventions.reads())
+	return r.declared.read.And(r.conventions.reads())
 }
 
 type conventions struct {

@@ -38,7 +38,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer,
 	}
 	for attempts := retry.At(t.Ref); ; {
-		attempts.Saw(live)
+		attempts.OnRead(live)
 		if !e.goesAt(t, live, &how) {
 			return
 		}

@@ -23,14 +23,14 @@ func TestBurstOfRemovedFinalizers(t *testing.T) {
 		}
 		after(30*time.Second, func() { f.remove("a") })
 		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
-		var told []string
+		var reported []string
 		for _, e := range r.events {
-			if g, ok := e.(event.Going); ok {
-				told = append(told, g.Text)
+			if g, ok := e.(event.Terminating); ok {
+				reported = append(reported, g.Text)
 			}
 		}
-		if len(told) < 2 || len(told) > 5 || told[len(told)-1] != "finalizer x/50 is gone" {
-			t.Errorf("reports %q", told)
+		if len(reported) < 2 || len(reported) > 5 || reported[len(reported)-1] != "finalizer x/50 is gone" {
+			t.Errorf("reports %q", reported)
 		}
 	})
 }

@@ -93,7 +93,7 @@ type Engine struct {
 	outcome            Outcome
 	aggregates         []*target
 	pending, explained int
-	// passed is set once the user has been told that some targets of the phase are not explained.
+	// passed is set once the user knows that some targets of the phase are not explained.
 	passed bool
 	woken  chan struct{}
 	turns  chan struct{}  // limits concurrent explanations

@@ -184,11 +184,11 @@ func TestReplaced(t *testing.T) {
 				come(f)
 				after(2*time.Second, func() { f.remove("b") })
 				r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a", "b"))
-				told := slices.ContainsFunc(r.events, func(e event.Event) bool {
+				reported := slices.ContainsFunc(r.events, func(e event.Event) bool {
 					w, ok := e.(event.Warned)
 					return ok && w.Ref.Name == "a" && w.Text == otherNow
 				})
-				if d := r.result(t, "a"); d.Action != event.Gone || !told && d.Reason != otherNow || r.err != nil {
+				if d := r.result(t, "a"); d.Action != event.Gone || !reported && d.Reason != otherNow || r.err != nil {
 					t.Errorf("%+v, %v", d, r.err)
 				}
 				if left, _ := f.get(r.result(t, "a").Ref); left == nil || left.GetUID() != "other" || left.GetDeletionTimestamp() != nil {
@@ -269,11 +269,11 @@ func TestEveryReadFails(t *testing.T) {
 		if !errors.As(r.err, &incomplete) || incomplete.Unknown != 1 {
 			t.Error(r.err)
 		}
-		told := slices.ContainsFunc(r.events, func(e event.Event) bool {
+		reported := slices.ContainsFunc(r.events, func(e event.Event) bool {
 			retrying, ok := e.(event.Retrying)
 			return ok && errors.Is(retrying.Err, broken) && retrying.Left == 5*time.Minute
 		})
-		if !told {
+		if !reported {
 			t.Error("the errors are not reported")
 		}
 	})

@@ -44,7 +44,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 			return
 		}
 		x.causes = causes
-		if x.told.News(causes, err) {
+		if x.reported.News(causes, err) {
 			e.Emit(event.Stuck{Ref: t.Ref, Since: t.terminatingSince(), Causes: causes, Err: err})
 		}
 		if e.EndsFor == nil {
@@ -93,11 +93,11 @@ type explanation struct {
 	running bool
 	// last is the time of the latest explanation; zero before the first one. pause is the shortest
 	// pause before the next one.
-	last   time.Time
-	pause  time.Duration
-	causes []event.Cause
-	told   schedule.Told
-	passed bool
+	last     time.Time
+	pause    time.Duration
+	causes   []event.Cause
+	reported schedule.Reported
+	passed   bool
 	// lasting maps the code of each cause that may end the wait to the time when it was first
 	// found. The time starts again after an explanation without the cause, and after progress of
 	// the object.
@@ -170,21 +170,21 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.marks[next.text()] = true
 	t.moved = time.Now()
 	if text != "" && !t.asked.IsZero() {
-		e.goes(t, event.Going{Ref: t.Ref, Text: text})
+		e.goes(t, event.Terminating{Ref: t.Ref, Text: text})
 	}
 }
 
 // goes reports progress at most once a second. A newer report replaces one that is still waiting.
 // The engine must be locked.
-func (e *Engine) goes(t *target, g event.Going) {
+func (e *Engine) goes(t *target, g event.Terminating) {
 	t.news = &g
-	if e.tellNews(t, time.Now()) > 0 {
+	if e.reportNews(t, time.Now()) > 0 {
 		e.wake()
 	}
 }
 
-// tellNews emits the pending report, or returns how long it must still wait.
-func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
+// reportNews emits the pending report, or returns how long it must still wait.
+func (e *Engine) reportNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0
 	}
@@ -217,7 +217,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 			t.moved = time.Now()
 		}
 		if n != before {
-			e.goes(t, event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
+			e.goes(t, event.Terminating{Ref: t.Ref, Done: c.most - n, Total: c.most})
 		}
 	})
 }

@@ -26,7 +26,7 @@ type fake struct {
 	objects map[string]*unstructured.Unstructured
 	version int
 	calls   []string
-	tells   []*teller
+	reports []*teller
 	// unreadable is the error of every watch; nil if watches work.
 	unreadable error
 	// refuse returns the error with which a request is refused; nil lets the request through.
@@ -42,9 +42,9 @@ type fake struct {
 }
 
 type teller struct {
-	sel  object.Selection
-	tell func(object.Change)
-	end  chan error
+	sel    object.Selection
+	report func(object.Change)
+	end    chan error
 }
 
 func newFake(objects ...*unstructured.Unstructured) *fake {
@@ -105,11 +105,11 @@ func (f *fake) remove(name string) {
 
 func (f *fake) each(u *unstructured.Unstructured, change object.Change) {
 	f.mu.Lock()
-	tells := slices.Clone(f.tells)
+	reports := slices.Clone(f.reports)
 	f.mu.Unlock()
-	for _, one := range tells {
+	for _, one := range reports {
 		if one.sel.Name == "" || one.sel.Name == u.GetName() {
-			one.tell(change)
+			one.report(change)
 		}
 	}
 }
@@ -118,13 +118,13 @@ func (f *fake) each(u *unstructured.Unstructured, change object.Change) {
 func (f *fake) blind(err error) {
 	f.mu.Lock()
 	f.unreadable = err
-	tells := slices.Clone(f.tells)
+	reports := slices.Clone(f.reports)
 	f.mu.Unlock()
-	for _, one := range tells {
+	for _, one := range reports {
 		if err != nil {
-			one.tell(object.Unreadable{Err: err})
+			one.report(object.Unreadable{Err: err})
 		} else {
-			one.tell(object.Synced{})
+			one.report(object.Synced{})
 		}
 	}
 }
@@ -133,10 +133,10 @@ func (f *fake) blind(err error) {
 func (f *fake) interrupt(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, one := range f.tells {
+	for _, one := range f.reports {
 		one.end <- err
 	}
-	f.tells = nil
+	f.reports = nil
 }
 
 // called reports whether the fake has received the call.
@@ -158,7 +158,7 @@ func (f *fake) note(format string, args ...any) error {
 	return f.refuse(verb, name)
 }
 
-func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
 	if err := f.note("watch %s/%s", sel.Namespace, sel.Name); err != nil {
 		return err
 	}
@@ -170,16 +170,16 @@ func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection
 			found = append(found, u)
 		}
 	}
-	own := &teller{sel, tell, make(chan error, 1)}
-	f.tells = append(f.tells, own)
+	own := &teller{sel, report, make(chan error, 1)}
+	f.reports = append(f.reports, own)
 	f.mu.Unlock()
 	if unreadable != nil {
-		tell(object.Unreadable{Err: unreadable})
+		report(object.Unreadable{Err: unreadable})
 	} else {
 		for _, u := range found {
-			tell(object.Present{Object: u})
+			report(object.Present{Object: u})
 		}
-		tell(object.Synced{})
+		report(object.Synced{})
 	}
 	select {
 	case err := <-own.end:
@@ -350,8 +350,8 @@ func (r *run) result(t *testing.T, name string) event.Deleted {
 	return found[0]
 }
 
-// said returns the codes of all reported explanations.
-func (r *run) said() []string {
+// message returns the codes of all reported explanations.
+func (r *run) message() []string {
 	var codes []string
 	for _, e := range r.events {
 		if s, ok := e.(event.Stuck); ok {

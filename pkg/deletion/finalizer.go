@@ -89,7 +89,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	e.mu.Unlock()
 	again := false
 	for attempts := retry.At(t.Ref); ; again = true {
-		attempts.Saw(live)
+		attempts.OnRead(live)
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:
 		case again && live.GetDeletionTimestamp() != nil:
@@ -124,7 +124,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
+	e.Emit(event.Terminating{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
 	if t.done { // The watch may report the deletion before the answer arrives.
 		return
 	}

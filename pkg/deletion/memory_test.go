@@ -20,7 +20,7 @@ type wire struct {
 	objects int
 }
 
-func (w *wire) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+func (w *wire) Watch(ctx context.Context, _ object.Kind, _ object.Selection, report func(object.Change)) error {
 	for i := range w.objects {
 		u := &unstructured.Unstructured{}
 		text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c%[1]d", "namespace": "prod",
@@ -28,9 +28,9 @@ func (w *wire) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tel
 		if err := json.Unmarshal([]byte(text), &u.Object); err != nil {
 			return err
 		}
-		tell(object.Present{Object: u})
+		report(object.Present{Object: u})
 	}
-	tell(object.Synced{})
+	report(object.Synced{})
 	<-ctx.Done()
 	return context.Cause(ctx)
 }

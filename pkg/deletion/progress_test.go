@@ -39,7 +39,7 @@ func TestChangesDuringCascadeAreNotReported(t *testing.T) {
 				same(t, []string{"a deleted"}, r.results())
 				var got []string
 				for _, e := range r.events {
-					if going, ok := e.(event.Going); ok {
+					if going, ok := e.(event.Terminating); ok {
 						got = append(got, going.Text)
 					}
 				}

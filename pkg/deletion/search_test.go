@@ -23,12 +23,12 @@ type impatient struct {
 	asked int
 }
 
-func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
 	i.asked++
 	if i.unreadable == nil {
-		return i.fake.Watch(ctx, kind, sel, tell)
+		return i.fake.Watch(ctx, kind, sel, report)
 	}
-	tell(object.Unreadable{Err: i.unreadable})
+	report(object.Unreadable{Err: i.unreadable})
 	select {
 	case <-time.After(30 * time.Second):
 		return i.unreadable
@@ -80,8 +80,8 @@ func TestSearchTimeDuringOutage(t *testing.T) {
 					t.Errorf("it took %s, want %s; %d requests to First, want %d", took, test.took, first.asked, test.first)
 				}
 				for _, e := range r.events {
-					if told, is := e.(event.Retrying); is && told.Ref.Name == "b" && told.Left != test.left {
-						t.Errorf("the reported time is %s, want %s", told.Left, test.left)
+					if reported, is := e.(event.Retrying); is && reported.Ref.Name == "b" && reported.Left != test.left {
+						t.Errorf("the reported time is %s, want %s", reported.Left, test.left)
 					}
 				}
 				want := []string{"a deleted", "b unknown", "c unknown", "d unknown"}

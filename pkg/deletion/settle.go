@@ -133,7 +133,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		default: // Explain its latest state before giving up on it.
 			e.explain(ctx, t)
 		}
-		if left := e.tellNews(t, now); left > 0 {
+		if left := e.reportNews(t, now); left > 0 {
 			next = earlier(next, now.Add(left))
 		}
 		next = earlier(next, e.examine(ctx, t, now))

@@ -61,7 +61,7 @@ type passage struct {
 	mark  mark
 	marks map[string]bool
 
-	news  *event.Going
+	news  *event.Terminating
 	burst schedule.Burst
 
 	contents    contents
@@ -145,11 +145,11 @@ func markOf(u *unstructured.Unstructured) mark {
 	m.finalizers = object.Finalizers(u)
 	m.phase, _, _ = unstructured.NestedString(u.Object, "status", "phase")
 	for _, c := range object.Conditions(u) {
-		said := c.Type + " is " + c.Status
+		message := c.Type + " is " + c.Status
 		if c.Reason != "" {
-			said += " (" + c.Reason + ")"
+			message += " (" + c.Reason + ")"
 		}
-		m.conditions = append(m.conditions, said)
+		m.conditions = append(m.conditions, message)
 	}
 	slices.Sort(m.conditions)
 	return m

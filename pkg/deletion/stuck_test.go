@@ -89,14 +89,14 @@ func TestSlowIsNotStuck(t *testing.T) {
 		if n := before.Load(); n != 0 {
 			t.Errorf("%d explanations while it lost objects", n)
 		}
-		same(t, []string{"First", "Second"}, r.said())
+		same(t, []string{"First", "Second"}, r.message())
 		same(t, []string{"shop deleted"}, r.results())
 		if took := time.Since(began); took != 800*time.Second {
 			t.Errorf("took %s", took)
 		}
-		var last event.Going
+		var last event.Terminating
 		for _, e := range r.events {
-			if g, ok := e.(event.Going); ok {
+			if g, ok := e.(event.Terminating); ok {
 				last = g
 			}
 		}
@@ -139,7 +139,7 @@ func TestProgress(t *testing.T) {
 		}
 		var texts []string
 		for _, ev := range r.events {
-			if g, ok := ev.(event.Going); ok {
+			if g, ok := ev.(event.Terminating); ok {
 				texts = append(texts, g.Text)
 			}
 		}
@@ -211,7 +211,7 @@ func TestTimeoutAfterProgress(t *testing.T) {
 		})
 		e := &Engine{Wait: true, Explainer: x, Timeout: func(object.Kind) time.Duration { return 30 * time.Second }}
 		r := start(t.Context(), e, f, named(configMaps, "a"))
-		same(t, []string{"First", "Second"}, r.said())
+		same(t, []string{"First", "Second"}, r.message())
 		if causes := r.result(t, "a").Causes; len(causes) != 1 || causes[0].Code != "Second" {
 			t.Errorf("causes: %v", causes)
 		}
@@ -230,7 +230,7 @@ func TestManyStuck(t *testing.T) {
 		}
 		e := &Engine{Wait: true, Explainer: x, Timeout: func(object.Kind) time.Duration { return 16 * time.Second }}
 		r := start(t.Context(), e, f, named(configMaps, names...))
-		if n := len(r.said()); n != explainMany || len(r.results()) != len(names) {
+		if n := len(r.message()); n != explainMany || len(r.results()) != len(names) {
 			t.Errorf("%d explanations, %d results", n, len(r.results()))
 		}
 		want := fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", len(names), explainMany, len(names)-explainMany)
@@ -331,7 +331,7 @@ func TestRemovedFinalizerIsReported(t *testing.T) {
 			r := start(t.Context(), e, f, named(configMaps, "a"))
 			same(t, []string{"a deleted"}, r.results())
 			if !slices.ContainsFunc(r.events, func(e event.Event) bool {
-				g, ok := e.(event.Going)
+				g, ok := e.(event.Terminating)
 				return ok && g.Text == "finalizer x/one was removed"
 			}) {
 				t.Errorf("after %s, the removal is not reported: %v", latency, r.events)

@@ -17,9 +17,9 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 		return nil
 	}
 	s := search{server: server}
-	room := make([]step, 0, 16)
+	capacity := make([]step, 0, 16)
 	for _, rules := range rulesFor(u.GroupVersionKind().GroupKind()) {
-		base, at, ok := descend(u.Object, rules.base, room)
+		base, at, ok := descend(u.Object, rules.base, capacity)
 		if !ok {
 			continue
 		}

@@ -98,8 +98,8 @@ func TestChartKinds(t *testing.T) {
 	for kind, lc := range everyRow(t) {
 		want := false
 		for minor := 30; minor <= 60; minor++ {
-			_, told := Check(kind, v1(minor))
-			want = want || told && !v1(minor).reached(lc.Removed)
+			_, reported := Check(kind, v1(minor))
+			want = want || reported && !v1(minor).reached(lc.Removed)
 		}
 		// A version that is removed as soon as it is deprecated is never reported.
 		if listed[kind] != want && lc.Deprecated != lc.Removed {
@@ -135,17 +135,17 @@ func TestChartKindsWithFields(t *testing.T) {
 		every[gvk.GroupKind()] = true
 	}
 	for kind := range every {
-		told := false
+		reported := false
 		for _, set := range rulesFor(kind) {
 			for _, r := range set.rules {
-				told = told || r.gone.IsZero() || !v1(30).reached(r.gone)
+				reported = reported || r.gone.IsZero() || !v1(30).reached(r.gone)
 			}
 		}
 		if kind.Group == "extensions" {
-			told = false // It is not served any more.
+			reported = false // It is not served any more.
 		}
-		if told != kinds[kind] {
-			t.Errorf("%s: listed %t, has deprecated fields %t", kind, kinds[kind], told)
+		if reported != kinds[kind] {
+			t.Errorf("%s: listed %t, has deprecated fields %t", kind, kinds[kind], reported)
 		}
 	}
 }

@@ -30,9 +30,9 @@ func (twoObjects) Get(_ context.Context, gvk schema.GroupVersionKind, namespace,
 // rule runs again.
 func ExampleGatherer_Fill() {
 	gatherer := diagnose.Gatherer{Reader: twoObjects{}}
-	var said []string
+	var message []string
 	err := gatherer.Fill(context.Background(), diagnose.NewFacts(), func(r *diagnose.Run) {
-		said = nil
+		message = nil
 		pod, sure := r.Get(diagnose.KindOf("v1", "Pod"), "prod", "web")
 		if !sure || pod == nil {
 			return
@@ -41,11 +41,11 @@ func ExampleGatherer_Fill() {
 			name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
 			claim, sure := r.Get(diagnose.KindOf("v1", "PersistentVolumeClaim"), "prod", name)
 			if sure && diagnose.Text(claim, "status", "phase") == "Pending" {
-				said = append(said, "claim "+name+" has no volume")
+				message = append(message, "claim "+name+" has no volume")
 			}
 		}
 	})
-	fmt.Println(strings.Join(said, "\n"), err)
+	fmt.Println(strings.Join(message, "\n"), err)
 	fmt.Println(gatherer.Requests(), "requests")
 	// Output:
 	// claim data has no volume <nil>

@@ -65,18 +65,18 @@ type Collector interface {
 }
 
 // Matching returns a constructor for Collectors. They keep the objects that pass the filter
-// (meant), reduced by [Slim].
-func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
-	return func() Collector { return &matching{meant: meant} }
+// (intended), reduced by [Slim].
+func Matching(intended func(*unstructured.Unstructured) bool) func() Collector {
+	return func() Collector { return &matching{intended: intended} }
 }
 
 type matching struct {
-	meant func(*unstructured.Unstructured) bool
-	kept  []*unstructured.Unstructured
+	intended func(*unstructured.Unstructured) bool
+	kept     []*unstructured.Unstructured
 }
 
 func (m *matching) Add(u *unstructured.Unstructured) {
-	if m.meant(u) {
+	if m.intended(u) {
 		m.kept = append(m.kept, Slim(u))
 	}
 }
@@ -95,23 +95,23 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 
 // String returns the question in kubectl's words: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
-	said := string(q.Verb)
+	message := string(q.Verb)
 	switch q.Verb {
 	case Metadata:
-		said = "list"
+		message = "list"
 	case Exists:
-		said = "get"
+		message = "get"
 	case Kinds:
 		return "discover what the server serves"
 	case Replay:
-		said = "update"
+		message = "update"
 	default:
 	}
-	said += " " + strings.TrimSuffix(object.Ref{GVK: q.GVK, Name: q.Name}.Resource(), "/")
+	message += " " + strings.TrimSuffix(object.Ref{GVK: q.GVK, Name: q.Name}.Resource(), "/")
 	if q.Namespace != "" {
-		said += " -n " + q.Namespace
+		message += " -n " + q.Namespace
 	}
-	return text.Excerpt(said)
+	return text.Excerpt(message)
 }
 
 // compare puts a question after those on which it may depend.

@@ -183,12 +183,12 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 		crashed := last != nil && last.ExitCode != 0 && c.RestartCount > 0
 		switch {
 		case waiting != nil && waiting.Reason == "CrashLoopBackOff", crashed && !c.Ready:
-			said := fmt.Sprintf("%s: container %s has restarted %d times", Name(ref), text.Excerpt(c.Name), c.RestartCount)
+			message := fmt.Sprintf("%s: container %s has restarted %d times", Name(ref), text.Excerpt(c.Name), c.RestartCount)
 			if last != nil {
-				said += fmt.Sprintf(", last with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
+				message += fmt.Sprintf(", last with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
 			}
 			s.Health, s.How = Crashes, "keeps crashing"
-			s.Evidence = append(s.Evidence, said)
+			s.Evidence = append(s.Evidence, message)
 			s.Next = command.Kubectl("logs") + " " + On(ref) + " -c " + text.ShellQuote(c.Name) + " --previous"
 		case waiting != nil && waiting.Reason != "":
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: container %s: %s %s", Name(ref), text.Excerpt(c.Name), text.Excerpt(waiting.Reason), text.Excerpt(waiting.Message)))

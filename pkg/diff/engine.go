@@ -66,9 +66,9 @@ type Engine struct {
 	Predictor predict.Predictor
 	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen is called for each compared object with its live state (before), which is nil for a new
+	// OnRead is called for each compared object with its live state (before), which is nil for a new
 	// object, and its predicted state (after). Calls may be concurrent. Seen may be nil.
-	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
+	OnRead func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Judged is called with each prediction, possibly concurrently. It may be nil.
 	Judged func(p *predict.Prediction)
 	// Unmasked is called with the result for each Secret, possibly concurrently. It may be nil.
@@ -142,7 +142,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 // evaluate asks the server only if the live object does not already reveal the result.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
-		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
+		e.reportUnknown(ctx, item, predict.DeniedRead(item, err))
 		return
 	}
 	e.mu.Lock()
@@ -162,7 +162,7 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	}
 	switch {
 	case err != nil:
-		e.cannotTell(ctx, item, err)
+		e.reportUnknown(ctx, item, err)
 	case p.Verdict == noop.Unchanged:
 		e.judged(&p)
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
@@ -177,7 +177,7 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if err := e.Predictor.Orphaned(ctx, e.Server, p); err != nil {
-		e.cannotTell(ctx, p.Item, err)
+		e.reportUnknown(ctx, p.Item, err)
 		return
 	}
 	if p.Live == nil {
@@ -198,13 +198,13 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	var anew *predict.Recreation
 	if err != nil {
 		if anew = e.Predictor.Recreation(ctx, e.Server, p, err); anew == nil {
-			e.cannotTell(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
+			e.reportUnknown(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 			return
 		}
 	}
 	compared, err := e.Outcome(p, anew)
 	if err != nil {
-		e.cannotTell(ctx, p.Item, err)
+		e.reportUnknown(ctx, p.Item, err)
 		return
 	}
 	e.judged(p)
@@ -242,8 +242,8 @@ func (e *Engine) judged(p *predict.Prediction) {
 }
 
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
-	if e.Seen != nil && after != nil {
-		e.Seen(item, before, after, changes)
+	if e.OnRead != nil && after != nil {
+		e.OnRead(item, before, after, changes)
 	}
 }
 
@@ -281,7 +281,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if err == nil {
 		err = errors.New("the server has just begun to serve its kind: run this again")
 	}
-	e.cannotTell(ctx, item, err)
+	e.reportUnknown(ctx, item, err)
 }
 
 func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) error {
@@ -305,7 +305,7 @@ func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	})
 }
 
-func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
+func (e *Engine) reportUnknown(ctx context.Context, item plan.Item, err error) {
 	err = redact.Error(item.Object, predict.Denied(ctx, e.Server, item, err))
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }

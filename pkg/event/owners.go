@@ -266,9 +266,9 @@ type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
 	Why   string
-	// Unstated means that the receiver's manifest lacks the fields, so its next apply would remove
+	// Undeclared means that the receiver's manifest lacks the fields, so its next apply would remove
 	// them.
-	Unstated bool
+	Undeclared bool
 }
 
 // NextApply predicts a manager's next apply of its last manifest.

@@ -167,8 +167,8 @@ type Deleted struct {
 	Causes  []Cause
 }
 
-// Going reports the progress of a terminating object that is slow but not stuck.
-type Going struct {
+// Terminating reports the progress of a terminating object that is slow but not stuck.
+type Terminating struct {
 	Ref object.Ref
 	// Text describes the progress. If Text is empty, Done of Total objects are gone.
 	Text        string
@@ -193,7 +193,7 @@ type Rooted struct {
 // Unread reports whether nothing is known about the object.
 func (s Stuck) Unread() bool { return s.Err != nil && s.Since.IsZero() && len(s.Causes) == 0 }
 
-func (Deleted) event() {}
-func (Going) event()   {}
-func (Stuck) event()   {}
-func (Rooted) event()  {}
+func (Deleted) event()     {}
+func (Terminating) event() {}
+func (Stuck) event()       {}
+func (Rooted) event()      {}

@@ -91,7 +91,7 @@ func (x Items) Match(item any, pe Element) Match {
 	if !isMap || pe.Key == nil || len(*pe.Key) == 0 {
 		return NoMatch
 	}
-	result, said := Exact, 0
+	result, message := Exact, 0
 	for _, name := range x.names {
 		want, inKey := KeyField(pe, name)
 		got, inItem := m[name]
@@ -100,17 +100,17 @@ func (x Items) Match(item any, pe Element) Match {
 			if !Equal(got, want) {
 				return NoMatch
 			}
-			said++
+			message++
 		case inItem:
 			return NoMatch
 		case inKey:
 			result = Partial
 		}
 	}
-	if said == 0 && result == Partial {
+	if message == 0 && result == Partial {
 		return Bare
 	}
-	if said == 0 {
+	if message == 0 {
 		return NoMatch
 	}
 	return result
@@ -162,8 +162,8 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
-		_, stated := m[name]
-		return stated || !below.Members.Has(FieldElement(name))
+		_, declared := m[name]
+		return declared || !below.Members.Has(FieldElement(name))
 	})
 }
 

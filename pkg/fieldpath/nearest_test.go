@@ -39,7 +39,7 @@ spec:
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, ok := p.Nearest(fieldpath.StatedPaths(object.Object))
+			got, ok := p.Nearest(fieldpath.ManifestPaths(object.Object))
 			if got.String() != tt.want || ok != (tt.want != "") {
 				t.Errorf("Nearest(%s) = %s, %v, want %q", tt.path, got, ok, tt.want)
 			}

@@ -230,8 +230,8 @@ func likelyElement(item any) Element {
 		}
 		key := value.FieldList{{Name: name, Value: value.NewValueInterface(v)}}
 		if name == "containerPort" || name == "port" {
-			protocol, stated := m["protocol"]
-			if !stated {
+			protocol, declared := m["protocol"]
+			if !declared {
 				protocol = "TCP"
 			}
 			key = append(key, value.Field{Name: "protocol", Value: value.NewValueInterface(protocol)})

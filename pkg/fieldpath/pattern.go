@@ -157,15 +157,15 @@ func elementsOf(list []any, items Items) []Element {
 	return out
 }
 
-// StatedPaths returns all paths in an object except those of its identity. Parents come first, and
+// ManifestPaths returns all paths in an object except those of its identity. Parents come first, and
 // list items are named by key as in [Path.ByKey].
-func StatedPaths(object map[string]any) []Path {
-	return StatedPathsWithin(object, func(Path) bool { return true })
+func ManifestPaths(object map[string]any) []Path {
+	return ManifestPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin works like StatedPaths. If the within function returns false for a path,
+// ManifestPathsWithin works like StatedPaths. If the within function returns false for a path,
 // StatedPathsWithin omits that path and all paths below it.
-func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
+func ManifestPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
 	below := func(p Path, pe Element, v any) {
@@ -195,7 +195,7 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 // an empty list whose items would have their own owners.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
-	for _, p := range StatedPaths(object) {
+	for _, p := range ManifestPaths(object) {
 		v, _ := p.Get(object)
 		if list, is := v.([]any); is && len(list) == 0 {
 			Insert(out, p)

@@ -84,7 +84,7 @@ func TestPatternMatchesAsWritten(t *testing.T) {
 	named, open := 0, 0
 	for range 2000 {
 		object := randomObject(r)
-		paths := fieldpath.StatedPaths(object)
+		paths := fieldpath.ManifestPaths(object)
 		p := fieldpath.Pattern(paths[r.IntN(len(paths))].Clone())
 		for i := range p {
 			if r.IntN(3) == 0 {

@@ -92,7 +92,7 @@ func see(t *testing.T, tally *fights.Tally, kind object.Kind, versions ...string
 	return was
 }
 
-func told(found []event.Fight) []string {
+func reported(found []event.Fight) []string {
 	var out []string
 	for _, f := range found {
 		words := []string{string(f.Class)}
@@ -187,7 +187,7 @@ func TestMetadata(t *testing.T) {
 			for _, r := range tally.Baselines(1) {
 				tally.Baseline(r.UID, was)
 			}
-			if got := told(tally.Result()); !slices.Equal(got, test.want) {
+			if got := reported(tally.Result()); !slices.Equal(got, test.want) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -202,7 +202,7 @@ func TestStatus(t *testing.T) {
 			t, tally, webs(), "1 gen=1 k/Update/status@1:.status.a c/Update@1:.spec.x", "2 gen=1 l/Update/status@2:.status.a c/Update@1:.spec.x",
 			"3 gen=1 k/Update/status@3:.status.a c/Update@1:.spec.x", "4 gen=1 l/Update/status@4:.status.a c/Update@1:.spec.x",
 		)
-		if got := told(tally.Result()); !slices.Equal(got, want) {
+		if got := reported(tally.Result()); !slices.Equal(got, want) {
 			t.Errorf("status %v: %q", status, got)
 		}
 	}
@@ -265,7 +265,7 @@ func TestValues(t *testing.T) {
 				}
 				tally.Learn(r, states)
 			}
-			if got := told(tally.Result()); !slices.Equal(got, test.want) || beyond != 0 {
+			if got := reported(tally.Result()); !slices.Equal(got, test.want) || beyond != 0 {
 				t.Errorf("got  %q and %d unread\nwant %q", got, beyond, test.want)
 			}
 		})

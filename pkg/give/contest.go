@@ -27,15 +27,15 @@ func (c *contest) add(conflicts []managedfields.Conflict) {
 }
 
 func (c *contest) text(w transfer.Wish, objects int) string {
-	said := fmt.Sprintf("%s's next apply still conflicts in %s, with %s", w.To, text.Count(objects, "object"), strings.Join(c.managers, ", "))
+	message := fmt.Sprintf("%s's next apply still conflicts in %s, with %s", w.To, text.Count(objects, "object"), strings.Join(c.managers, ", "))
 	others := slices.DeleteFunc(slices.Clone(c.managers), func(name string) bool { return slices.Contains(w.From, name) })
 	switch {
 	case w.Mode == transfer.Share:
-		return said + ": with --share, the owners keep fields that they set to other values"
+		return message + ": with --share, the owners keep fields that they set to other values"
 	case len(w.Paths) > 0:
-		return said + ": give these fields, too, or remove them from the manifest"
+		return message + ": give these fields, too, or remove them from the manifest"
 	case len(others) > 0:
-		return said + ": to settle it, repeat the command with --from=" + strings.Join(others, ",")
+		return message + ": to settle it, repeat the command with --from=" + strings.Join(others, ",")
 	}
-	return said
+	return message
 }

@@ -34,9 +34,9 @@ type Server interface {
 type Target struct {
 	Kind object.Kind
 	Ref  object.Ref
-	// Stated is the receiver's manifest of the object; nil if unknown.
-	Stated *unstructured.Unstructured
-	// Manifest names where Stated comes from, such as "the stored manifest (revision 3)"; empty if
+	// Declared is the receiver's manifest of the object; nil if unknown.
+	Declared *unstructured.Unstructured
+	// Manifest names where Declared comes from, such as "the stored manifest (revision 3)"; empty if
 	// the user passed it.
 	Manifest string
 	// As is the operation with which the receiver writes next; empty if unknown. Wish.As overrides it.
@@ -46,8 +46,8 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Each target's manifest (Target.Stated) is used as
-	// Wish.Stated.
+	// Wish is the requested transfer. Each target's manifest (Target.Declared) is used as
+	// Wish.Declared.
 	Wish   transfer.Wish
 	DryRun object.DryRun
 	// Lenient ignores objects in which the giver owns no fields.
@@ -61,14 +61,14 @@ type Engine struct {
 type IncompleteError struct {
 	// Refused counts the objects whose fields were not transferred, or only in part.
 	Refused, Unknown int
-	// Strangers is the number of givers that own nothing and probably never did.
-	Strangers int
+	// UnknownManagers is the number of givers that own nothing and probably never did.
+	UnknownManagers int
 	// Contested counts the objects in which the receiver's next apply still conflicts.
 	Contested int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%d objects were refused, %d have an unknown result, %d still conflict, and %d managers own nothing", e.Refused, e.Unknown, e.Contested, e.Strangers)
+	return fmt.Sprintf("%d objects were refused, %d have an unknown result, %d still conflict, and %d managers own nothing", e.Refused, e.Unknown, e.Contested, e.UnknownManagers)
 }
 
 // Undetermined reports whether the result of some object is unknown.
@@ -85,7 +85,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	var mu sync.Mutex
 	var incomplete IncompleteError
 	var contested contest
-	known := census{wish: e.Wish, owners: map[string]bool{}}
+	known := survey{wish: e.Wish, owners: map[string]bool{}}
 	var work errgroup.Group
 	work.SetLimit(atOnce)
 	for _, t := range targets {
@@ -100,7 +100,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			switch {
 			case out.Action == event.Unknown:
 				incomplete.Unknown++
-			case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Unstated }):
+			case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Undeclared }):
 				incomplete.Refused++
 			}
 			if out.Next != nil && len(out.Next.After) > 0 {
@@ -117,7 +117,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	}
 	slips, done := known.strangers()
 	if len(slips) > 0 {
-		incomplete.Strangers = len(slips)
+		incomplete.UnknownManagers = len(slips)
 		e.Emit(event.Warned{Text: known.slip(slips, len(targets))})
 	}
 	if len(done) > 0 {
@@ -139,7 +139,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		if err != nil {
 			return e.unknown(out, err), nil
 		}
-		attempts.Saw(live)
+		attempts.OnRead(live)
 		wish, done, entries, err := e.wish(ctx, live, t)
 		if err != nil {
 			out = e.refused(out, err, entries)
@@ -154,8 +154,8 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 			out.Next = e.remains(ctx, t, live, wish, entries)
 			return out, entries
 		}
-		out.Next = e.foresee(ctx, t, live, wish, entries, done)
-		said, err := e.send(ctx, t, live, done.Entries)
+		out.Next = e.forecast(ctx, t, live, wish, entries, done)
+		message, err := e.send(ctx, t, live, done.Entries)
 		if apierrors.IsConflict(err) {
 			if err := attempts.Again(ctx); err != nil {
 				return e.unknown(out, err), nil
@@ -168,7 +168,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		if err != nil {
 			return e.unknown(out, err), entries
 		}
-		out.Action, out.Reason = event.Handed, said
+		out.Action, out.Reason = event.Handed, message
 		return out, entries
 	}
 }
@@ -186,8 +186,8 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 			return w, transfer.Outcome{}, entries, err
 		}
 	}
-	if t.Stated != nil {
-		w.Stated = t.Stated.Object
+	if t.Declared != nil {
+		w.Declared = t.Declared.Object
 		if len(entries) == 0 && slices.Contains(w.From, managedfields.BeforeFirstApply) {
 			if entries, err = e.first(ctx, t); err != nil {
 				return w, transfer.Outcome{}, nil, err
@@ -205,7 +205,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 // none. In that apply, the API server attributes all existing fields to before-first-apply, so
 // different values conflict unless the apply is forced.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
-	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
+	answer, err := e.Server.Apply(ctx, t.Kind, t.Declared, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
 	})
 	if err != nil {
@@ -244,7 +244,7 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 // Without a receiver, it returns these fields. If another client has written in the meantime, it
 // returns the current object.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
-	attempts.Saw(answer)
+	attempts.OnRead(answer)
 	now, err := managedfields.Entries(answer)
 	if err != nil {
 		return fieldpath.NewSet(), nil, err

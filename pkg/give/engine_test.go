@@ -349,7 +349,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	for _, name := range names {
 		written := slices.Contains(s.server.owners(t, name), "flux .data.a")
-		if told := s.given[name].Action == event.Handed; written != told {
+		if reported := s.given[name].Action == event.Handed; written != reported {
 			t.Errorf("%s: written %t, but the result is %+v", name, written, s.given[name])
 		}
 	}

@@ -47,8 +47,8 @@ func TestMeetMatchesObjectsWithManifests(t *testing.T) {
 	}
 	var got []string
 	for _, target := range next.Targets {
-		if target.Stated.GetLabels()["by"] != "tool" || target.Kind.Resource != "served" || target.Stated.GetNamespace() != target.Ref.Namespace {
-			t.Errorf("%s has the manifest %v or another kind or namespace", target.Ref, target.Stated)
+		if target.Declared.GetLabels()["by"] != "tool" || target.Kind.Resource != "served" || target.Declared.GetNamespace() != target.Ref.Namespace {
+			t.Errorf("%s has the manifest %v or another kind or namespace", target.Ref, target.Declared)
 		}
 		got = append(got, target.Ref.GVK.Version+" "+target.Ref.GVK.Kind+" "+target.Ref.Namespace+"/"+target.Ref.Name)
 	}

@@ -59,9 +59,9 @@ func TestWaitForSilentInputIsReported(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in, writer := io.Pipe()
 				tt.options.In = in
-				var told []string
-				tt.options.Tell = func(what string, since time.Time, within time.Duration) {
-					told = append(told, fmt.Sprintf("%s (%s of %s)", what, time.Since(since), within))
+				var reported []string
+				tt.options.Report = func(what string, since time.Time, within time.Duration) {
+					reported = append(reported, fmt.Sprintf("%s (%s of %s)", what, time.Since(since), within))
 				}
 				began := time.Now()
 				_, err := Read(t.Context(), tt.options)
@@ -71,7 +71,7 @@ func TestWaitForSilentInputIsReported(t *testing.T) {
 				if took := time.Since(began); took != tt.limit {
 					t.Errorf("it took %s, want %s", took, tt.limit)
 				}
-				if diff := cmp.Diff([]string{fmt.Sprintf("%s (1s of %s)", tt.what, tt.limit)}, told); diff != "" {
+				if diff := cmp.Diff([]string{fmt.Sprintf("%s (1s of %s)", tt.what, tt.limit)}, reported); diff != "" {
 					t.Errorf("reported waits (-want +got):\n%s", diff)
 				}
 				_ = writer.Close()
@@ -91,7 +91,7 @@ func TestRefusedConnectionIsRetried(t *testing.T) {
 		began := time.Now()
 		_, err := Read(t.Context(), Options{
 			Filenames: []string{"https://example.com/app.yaml"}, Client: &http.Client{Transport: refused{}},
-			Tell: func(string, time.Time, time.Duration) { t.Error("a wait was reported after", time.Since(began)) },
+			Report: func(string, time.Time, time.Duration) { t.Error("a wait was reported after", time.Since(began)) },
 		})
 		if took := time.Since(began); err == nil || took != 2*time.Second {
 			t.Errorf("got error %v after %s, want an error after 2s", err, took)
@@ -105,15 +105,15 @@ func TestSlowInput(t *testing.T) {
 		in, writer := io.Pipe()
 		text := configMap("a") + "data: {k: v}\n# " + fmt.Sprintf("%0400d", 0)
 		go func() { _ = writer.CloseWithError(dribble(writer, text)) }()
-		told := 0
+		reported := 0
 		began := time.Now()
 		res, err := Read(t.Context(), Options{
-			Filenames: []string{"-"}, In: in, Tell: func(string, time.Time, time.Duration) { told++ },
+			Filenames: []string{"-"}, In: in, Report: func(string, time.Time, time.Duration) { reported++ },
 		})
 		if took := time.Since(began); err != nil || len(res.Objects) != 1 || took < longestSilence {
 			t.Errorf("%d objects after %s, %v", len(res.Objects), took, err)
 		}
-		if told == 0 {
+		if reported == 0 {
 			t.Error("no wait was reported")
 		}
 	})
@@ -126,7 +126,7 @@ func TestPromptInput(t *testing.T) {
 		_, err := Read(t.Context(), Options{
 			Filenames: []string{"app.yaml", "https://example.com/app.yaml"},
 			Client:    &http.Client{Transport: &answers{status: []int{200}}},
-			Tell:      func(what string, _ time.Time, _ time.Duration) { t.Errorf("a wait for %s was reported", what) },
+			Report:    func(what string, _ time.Time, _ time.Duration) { t.Errorf("a wait for %s was reported", what) },
 		})
 		if err != nil {
 			t.Error(err)

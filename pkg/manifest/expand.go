@@ -29,7 +29,7 @@ func expand(o Options) ([]input, error) {
 	if len(o.Filenames) == 0 {
 		return nil, &inputError{text: "nothing to read", hint: "pass files with -f, or a kustomization with -k"}
 	}
-	e := expansion{recursive: o.Recursive, tell: o.Tell, seen: map[string]bool{}}
+	e := expansion{recursive: o.Recursive, report: o.Report, seen: map[string]bool{}}
 	var faults []error
 	for _, name := range o.Filenames {
 		switch {
@@ -37,7 +37,7 @@ func expand(o Options) ([]input, error) {
 			faults = append(faults, e.addStdin(o.In))
 		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
 			shown := publicURL(name)
-			p := patience{name: shown, what: shown, most: fetchAttempts * fetchTimeout, tell: o.Tell}
+			p := patience{name: shown, what: shown, most: fetchAttempts * fetchTimeout, report: o.Report}
 			e.add(name, input{name: shown, open: func(ctx context.Context) ([]byte, error) {
 				return p.await(ctx, func(ctx context.Context, h *heard) ([]byte, error) { return fetch(ctx, o.Client, name, h) })
 			}})
@@ -50,7 +50,7 @@ func expand(o Options) ([]input, error) {
 
 type expansion struct {
 	recursive bool
-	tell      func(what string, since time.Time, within time.Duration)
+	report    func(what string, since time.Time, within time.Duration)
 	inputs    []input
 	seen      map[string]bool
 }
@@ -69,7 +69,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 	if r == nil {
 		return &inputError{where: stdin, text: "standard input is not available"}
 	}
-	p := patience{name: stdin, what: "standard input", most: longestSilence, tell: e.tell}
+	p := patience{name: stdin, what: "standard input", most: longestSilence, report: e.report}
 	e.add(stdin, input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, func(_ context.Context, h *heard) ([]byte, error) {
 			return readAll(stdin, hearing{r, h}, maxBytes)
@@ -160,7 +160,7 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 		defer func() { _ = f.Close() }()
 		return readAll(name, hearing{f, h}, maxBytes)
 	}
-	p := patience{name: name, what: "the pipe " + name, most: longestSilence, tell: e.tell}
+	p := patience{name: name, what: "the pipe " + name, most: longestSilence, report: e.report}
 	in := input{name: name, open: func(ctx context.Context) ([]byte, error) { return p.await(ctx, read) }}
 	if info.Mode().IsRegular() {
 		in.open = func(ctx context.Context) ([]byte, error) { return read(ctx, &heard{}) }
@@ -190,7 +190,7 @@ func kustomization(o Options) input {
 		return text, nil
 	}
 	name := publicURLs(path)
-	p := patience{name: name, what: "the kustomization " + name, most: longestSilence, tell: o.Tell}
+	p := patience{name: name, what: "the kustomization " + name, most: longestSilence, report: o.Report}
 	return input{name: name, generated: true, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, build)
 	}}
@@ -201,10 +201,10 @@ func kustomization(o Options) input {
 // password or token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
-	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))
+	message := secrets.Text(text.OneLine(secrets.Text(err.Error())))
 	hint := ""
 	if r.has("helmCharts") {
 		hint = "to inflate charts: " + command.Kubectl("kustomize", "--enable-helm", "DIR") + " | " + command.Kubectl("k8sconnect", "apply", "-f", "-")
 	}
-	return &inputError{where: publicURLs(path), text: publicURLs(said), hint: hint}
+	return &inputError{where: publicURLs(path), text: publicURLs(message), hint: hint}
 }

@@ -90,12 +90,12 @@ func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 		for _, status := range []int{200, 404, 0} {
 			synctest.Test(t, func(t *testing.T) {
 				res, err := Read(t.Context(), Options{Filenames: []string{url}, Client: &http.Client{Transport: &answers{status: []int{status}}}})
-				said := strings.Join(lines(err), "\n")
+				message := strings.Join(lines(err), "\n")
 				if err == nil {
-					said = res.Objects[0].Source.String()
+					message = res.Objects[0].Source.String()
 				}
-				if !strings.HasPrefix(said, want+":") || strings.Contains(said, "secret") {
-					t.Errorf("%s, status %d: got %q, want it without secrets, beginning with %s", url, status, said, want)
+				if !strings.HasPrefix(message, want+":") || strings.Contains(message, "secret") {
+					t.Errorf("%s, status %d: got %q, want it without secrets, beginning with %s", url, status, message, want)
 				}
 			})
 		}

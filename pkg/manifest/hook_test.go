@@ -90,10 +90,10 @@ func TestHooks(t *testing.T) {
 
 // An input with only hooks has a special error.
 func TestOnlyHooks(t *testing.T) {
-	const said = "the input contains only Helm hooks, which were skipped"
+	const message = "the input contains only Helm hooks, which were skipped"
 	for moments, want := range map[string][]string{
-		"test":        {said},
-		"pre-install": {said, "  --helm-hooks=apply applies install and upgrade hooks as objects"},
+		"test":        {message},
+		"pre-install": {message, "  --helm-hooks=apply applies install and upgrade hooks as objects"},
 	} {
 		write(t, map[string]string{"chart.yaml": hook("Pod", "probe", moments)})
 		in, err := Read(t.Context(), Options{Filenames: []string{"chart.yaml"}})

@@ -240,7 +240,7 @@ type patience struct {
 	// of a sentence (what).
 	name, what string
 	most       time.Duration
-	tell       func(what string, since time.Time, within time.Duration)
+	report     func(what string, since time.Time, within time.Duration)
 }
 
 // await waits until read returns, ctx ends, or the input has delivered no data for too long. It
@@ -260,11 +260,11 @@ func (p patience) await(ctx context.Context, read func(context.Context, *heard) 
 		text, err := read(ctx, h)
 		done <- answer{text, err}
 	}()
-	var told time.Time
+	var reported time.Time
 	for {
 		since := h.at()
 		next := moment
-		if told.Equal(since) {
+		if reported.Equal(since) {
 			next = p.most
 		}
 		timer := time.NewTimer(time.Until(since.Add(next)))
@@ -282,9 +282,9 @@ func (p patience) await(ctx context.Context, read func(context.Context, *heard) 
 		case time.Since(since) >= p.most:
 			return nil, &inputError{where: p.name, text: "no input for " + strings.TrimSuffix(p.most.String(), "0s")}
 		default:
-			told = since
-			if p.tell != nil {
-				p.tell(p.what, since, p.most)
+			reported = since
+			if p.report != nil {
+				p.report(p.what, since, p.most)
 			}
 		}
 	}

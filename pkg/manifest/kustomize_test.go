@@ -57,8 +57,8 @@ func TestKustomizeURLIsShownWithoutItsSecrets(t *testing.T) {
 		"https://127.0.0.1:1/x?token=secret&ref=v1", "git::https://me:secret@127.0.0.1:1/x.git?token=secret",
 	} {
 		_, err := Read(t.Context(), Options{Kustomize: name})
-		if said := strings.Join(lines(err), "\n"); said == "" || strings.Contains(said, "secret") {
-			t.Errorf("%s: %s", name, said)
+		if message := strings.Join(lines(err), "\n"); message == "" || strings.Contains(message, "secret") {
+			t.Errorf("%s: %s", name, message)
 		}
 	}
 }

@@ -42,10 +42,10 @@ type Options struct {
 	Secrets Secrets
 	// Client fetches URLs; nil means a client with a timeout of one minute.
 	Client *http.Client
-	// Tell is called when an input blocks. The what parameter names the input, the since parameter
+	// Report is called when an input blocks. The what parameter names the input, the since parameter
 	// is the time of its last data, and the within parameter is the longest time without data
 	// before the read fails. Tell may be nil.
-	Tell func(what string, since time.Time, within time.Duration)
+	Report func(what string, since time.Time, within time.Duration)
 }
 
 // Result is everything that was read.

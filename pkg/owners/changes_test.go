@@ -146,7 +146,7 @@ func TestGapsBeforeNamespace(t *testing.T) {
 
 func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 
-// Transitions for which a record had no room are mentioned if they may be in the period.
+// Transitions that did not fit in a record are mentioned if they may be in the period.
 func TestChangesThatWereDropped(t *testing.T) {
 	for hour, want := range map[int]int{2: 1, 4: 0} {
 		q := owners.Query{Namespace: "prod", From: time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)}

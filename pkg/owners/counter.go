@@ -127,15 +127,15 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 func (c *Counter) countManager(ref object.Ref, m manager) {
 	leaves := slices.Contains(c.question.From, m.name)
 	var sole []event.FieldName
-	var told func(walked)
+	var reported func(walked)
 	if leaves {
-		told = func(w walked) {
+		reported = func(w walked) {
 			if !w.shared {
 				sole = append(sole, c.intern(w.path.String()))
 			}
 		}
 	}
-	held := tally(m.fields, m.others, told)
+	held := tally(m.fields, m.others, reported)
 	at(c.managers, managerKey{m.name, ref.GVK.GroupKind()}).add(1, held)
 	if leaves {
 		slices.Sort(sole)

@@ -83,7 +83,7 @@ func report(s event.Surveyed) map[string]string {
 func judge(cluster []subject, q owners.Question) map[string]string {
 	type count struct {
 		objects, all, shared int
-		told                 []string
+		reported             []string
 	}
 	rows, managers, versions := map[string]*count{}, map[string]*count{}, map[string]int{}
 	out := map[string]string{}
@@ -166,11 +166,11 @@ func judge(cluster []subject, q owners.Question) map[string]string {
 				tally(lines, manager, c)
 				for line := range lines {
 					if !identity(line) && !shared(line, manager) {
-						c.told = append(c.told, readable(line))
+						c.reported = append(c.reported, readable(line))
 					}
 				}
-				slices.Sort(c.told)
-				out["leaving "+s.ref.String()+" "+manager] = fmt.Sprint(c.all, c.shared, c.told)
+				slices.Sort(c.reported)
+				out["leaving "+s.ref.String()+" "+manager] = fmt.Sprint(c.all, c.shared, c.reported)
 			}
 			if expected(q, manager) {
 				continue
@@ -184,12 +184,12 @@ func judge(cluster []subject, q owners.Question) map[string]string {
 				if shared(line, manager) {
 					c.shared++
 				}
-				c.told = append(c.told, readable(line))
+				c.reported = append(c.reported, readable(line))
 			}
 			if c.all > 0 {
-				slices.Sort(c.told)
+				slices.Sort(c.reported)
 				surprising[manager] = true
-				out["unexpected "+s.ref.String()+" "+manager] = fmt.Sprint(c.all, c.shared, c.told)
+				out["unexpected "+s.ref.String()+" "+manager] = fmt.Sprint(c.all, c.shared, c.reported)
 			}
 		}
 		for key := range stale {

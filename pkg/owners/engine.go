@@ -110,7 +110,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	if len(path) == 0 {
 		return owned, nil
 	}
-	candidates := meant(u, owned)
+	candidates := intended(u, owned)
 	at, found := managedfields.At(owned.Fields, path)
 	owned.Fields = nil
 	if found {
@@ -151,19 +151,19 @@ type Reader interface {
 	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 }
 
-// meant returns all the paths that the user may have meant, those with owners first.
-func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
+// intended returns all the paths that the user may have meant, those with owners first.
+func intended(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
 	managedfields.Walk(owned.Fields, see)
 	managedfields.Walk(owned.Absent, see)
-	stated := map[string]any{}
+	declared := map[string]any{}
 	for name, v := range u.Object {
 		if name != "metadata" {
-			stated[name] = v
+			declared[name] = v
 		}
 	}
-	return append(paths, fieldpath.StatedPaths(stated)...)
+	return append(paths, fieldpath.ManifestPaths(declared)...)
 }
 
 // UnknownError means that it is unknown whether anything was taken, and gives the reason.

@@ -154,8 +154,8 @@ func ref(kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 }
 
-// told runs an engine and returns the events that it emits.
-func told(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, error) {
+// reported runs an engine and returns the events that it emits.
+func reported(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, error) {
 	t.Helper()
 	var all []event.Owned
 	err := e.Run(t.Context(), refs, func(e event.Event) { all = append(all, e.(event.Owned)) })
@@ -188,7 +188,7 @@ func TestPath(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			e := owners.Engine{Reader: fakeReader{objects: []string{configMap}}, Path: parsed(t, test.path)}
-			got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+			got, err := reported(t, e, ref("ConfigMap", "prod", "web"))
 			if test.fields == nil && test.absent == nil {
 				wrong, ok := errors.AsType[*fieldpath.NotFoundError](err)
 				if !ok || len(got) > 0 {
@@ -322,7 +322,7 @@ func TestHistory(t *testing.T) {
 			if test.path != "" {
 				e.Path = parsed(t, test.path)
 			}
-			got, err := told(t, e, test.ref)
+			got, err := reported(t, e, test.ref)
 			if len(got) != 1 || got[0].History == nil || errors.Is(err, owners.ErrHistoryUnknown) != (test.err != "") {
 				t.Fatalf("got %v, %v", got, err)
 			}
@@ -355,7 +355,7 @@ func TestHistory(t *testing.T) {
 
 func TestCompleteHistory(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, tracker}}, History: true, Now: noted}
-	got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+	got, err := reported(t, e, ref("ConfigMap", "prod", "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestGapsBeforeCreationAreOmitted(t *testing.T) {
 	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0, "2026-01-03T00:00:00Z": 0} {
 		young := strings.Replace(configMap, "metadata:\n", "metadata:\n  creationTimestamp: '"+created+"'\n", 1)
 		e := owners.Engine{Reader: fakeReader{objects: []string{young, record, tracker}}, History: true, Now: noted}
-		got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+		got, err := reported(t, e, ref("ConfigMap", "prod", "web"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,7 +405,7 @@ func TestGapsOfOtherObjectsAreOmitted(t *testing.T) {
 	} {
 		limited := strings.Replace(tracker, `"to":"2026-01-02T01:00:00Z"`, `"to":"2026-01-02T01:00:00Z"`+of, 1)
 		e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, limited}}, History: true, Now: noted}
-		got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+		got, err := reported(t, e, ref("ConfigMap", "prod", "web"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,7 +418,7 @@ func TestGapsOfOtherObjectsAreOmitted(t *testing.T) {
 // Edge case 35: an object that cannot be shown does not hide the others.
 func TestMissingObjectDoesNotHideOthers(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}
-	got, err := told(t, e, ref("ConfigMap", "prod", "nope"), ref("ConfigMap", "prod", "web"), ref("Node", "", "n1"))
+	got, err := reported(t, e, ref("ConfigMap", "prod", "nope"), ref("ConfigMap", "prod", "web"), ref("Node", "", "n1"))
 	if !apierrors.IsNotFound(err) || len(got) != 2 {
 		t.Fatalf("got %v, %v", got, err)
 	}
@@ -429,7 +429,7 @@ func TestMissingObjectDoesNotHideOthers(t *testing.T) {
 
 // Edge case 41: no value of a Secret is shown.
 func TestSecretValuesAreNotShown(t *testing.T) {
-	got, err := told(t, owners.Engine{Reader: fakeReader{objects: []string{secret}}}, ref("Secret", "prod", "login"))
+	got, err := reported(t, owners.Engine{Reader: fakeReader{objects: []string{secret}}}, ref("Secret", "prod", "login"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,15 +84,15 @@ type walked struct {
 
 // tally counts the fields in a set that can have an owner. Unless tell is nil, tally also calls it
 // for each of these fields.
-func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
-	t := &tallying{tell: tell}
+func tally(own, others *fieldpath.Set, report func(walked)) event.Fields {
+	t := &tallying{report: report}
 	t.below(nil, own, others, false)
 	return t.held
 }
 
 type tallying struct {
-	held event.Fields
-	tell func(walked)
+	held   event.Fields
+	report func(walked)
 }
 
 // below walks both sets in parallel, which avoids lookups from the root.
@@ -125,8 +125,8 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 	if w.shared {
 		t.held.Shared++
 	}
-	if t.tell != nil {
-		t.tell(w)
+	if t.report != nil {
+		t.report(w)
 	}
 }
 

@@ -63,14 +63,14 @@ func leaves(o event.Owned) map[string][]string {
 // If a manager is named, everything that it owns is shown, and nothing else except for the keys of
 // list items.
 func TestOnlyOneManager(t *testing.T) {
-	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
+	all, err := reported(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, manager := range []string{"flux", "edit", "injector", "kubelet", "setter"} {
 		e := pods(pod)
 		e.Managers = []string{manager}
-		got, err := told(t, e, ref("Pod", "prod", "web"))
+		got, err := reported(t, e, ref("Pod", "prod", "web"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestOnlyOneManager(t *testing.T) {
 	}
 	e := pods(pod)
 	e.Managers = []string{"nobody-at-all"}
-	_, err = told(t, e, ref("Pod", "prod", "web"))
+	_, err = reported(t, e, ref("Pod", "prod", "web"))
 	var none *owners.ManagerError
 	if !errors.As(err, &none) || none.Hint() != "managers that do: edit, flux, injector, kubelet, setter" {
 		t.Errorf("%v", err)
@@ -114,7 +114,7 @@ func ofKey(path string) bool {
 // The head's count of fields for each owner equals the number of fields that are listed with the
 // owner's name.
 func TestHoldingsCountListedFields(t *testing.T) {
-	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
+	all, err := reported(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestStatusIsHiddenByDefault(t *testing.T) {
 			e := pods(pod)
 			e.Status = false
 			tt.engine(&e)
-			got, err := told(t, e, ref("Pod", "prod", "web"))
+			got, err := reported(t, e, ref("Pod", "prod", "web"))
 			if err != nil {
 				t.Fatal(err)
 			}

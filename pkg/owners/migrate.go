@@ -51,9 +51,9 @@ type Migrator struct {
 // nothing to rewrite. An owner moves only as a whole.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for attempts := retry.At(ref); ; {
-		told, again := m.once(ctx, kind, ref, attempts)
+		reported, again := m.once(ctx, kind, ref, attempts)
 		if !again {
-			return told, told.Err != nil || len(told.Rewritten)+len(told.Left) > 0
+			return reported, reported.Err != nil || len(reported.Rewritten)+len(reported.Left) > 0
 		}
 		if err := attempts.Again(ctx); err != nil {
 			return event.Migrated{Ref: ref, Err: err}, true
@@ -63,48 +63,48 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 
 // once tries the rewrite one time. It returns true if another client wrote the object between the
 // read and the write, so that the rewrite must be tried again.
-func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
-	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
+func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (reported event.Migrated, again bool) {
+	reported = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
 	if apierrors.IsNotFound(err) {
-		return told, false // It was deleted after it was listed.
+		return reported, false // It was deleted after it was listed.
 	}
 	if err != nil {
-		told.Err = err
-		return told, false
+		reported.Err = err
+		return reported, false
 	}
-	attempts.Saw(live)
+	attempts.OnRead(live)
 	entries, err := managedfields.Entries(live)
 	if err != nil {
-		told.Err = err
-		return told, false
+		reported.Err = err
+		return reported, false
 	}
 	for _, e := range entries {
 		if !Stale(kind.GVK.Kind, e.Owner, m.Managers, m.Served) {
 			continue
 		}
 		if unknown, movable := m.movable(kind, e.Fields); !movable {
-			told.Left = append(told.Left, event.LeftOwner{Owner: e.Owner, Unknown: unknown})
+			reported.Left = append(reported.Left, event.LeftOwner{Owner: e.Owner, Unknown: unknown})
 			continue
 		}
-		told.Rewritten = append(told.Rewritten, e.Owner)
+		reported.Rewritten = append(reported.Rewritten, e.Owner)
 	}
-	if len(told.Rewritten) == 0 || m.DryRun {
-		return told, false
+	if len(reported.Rewritten) == 0 || m.DryRun {
+		return reported, false
 	}
-	fields, err := managedfields.Encode(transfer.Reversion(entries, told.Rewritten, told.To))
+	fields, err := managedfields.Encode(transfer.Reversion(entries, reported.Rewritten, reported.To))
 	if err != nil {
-		told.Rewritten, told.Err = nil, err
-		return told, false
+		reported.Rewritten, reported.Err = nil, err
+		return reported, false
 	}
 	_, err = m.Server.SetManagedFields(ctx, kind, live, fields)
 	if apierrors.IsConflict(err) {
-		return told, true
+		return reported, true
 	}
 	if err != nil {
-		told.Rewritten, told.Err = nil, err
+		reported.Rewritten, reported.Err = nil, err
 	}
-	return told, false
+	return reported, false
 }
 
 // movable reports whether the kind, at its version, has all of an owner's paths. It also returns

@@ -136,21 +136,21 @@ func TestMigrateWithConcurrentWrites(t *testing.T) {
 			if test.change != nil {
 				test.change(server, m)
 			}
-			var told event.Migrated
+			var reported event.Migrated
 			var any bool
 			synctest.Test(t, func(t *testing.T) { // There are pauses between attempts.
-				told, any = m.Migrate(t.Context(), kind, object.Ref{GVK: kind.GVK, Name: "one"})
+				reported, any = m.Migrate(t.Context(), kind, object.Ref{GVK: kind.GVK, Name: "one"})
 			})
-			if any == test.silent || len(told.Rewritten) != test.rewritten || len(told.Left) != test.left || (told.Err != nil) != test.fails {
-				t.Errorf("told %+v", told)
+			if any == test.silent || len(reported.Rewritten) != test.rewritten || len(reported.Left) != test.left || (reported.Err != nil) != test.fails {
+				t.Errorf("told %+v", reported)
 			}
 			entries, err := managedfields.Entries(server.live)
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, is := errors.AsType[*retry.LostError](told.Err)
+			lost, is := errors.AsType[*retry.LostError](reported.Err)
 			if is != test.lost {
-				t.Errorf("got error %v", told.Err)
+				t.Errorf("got error %v", reported.Err)
 			}
 			var got []string
 			for _, e := range entries {

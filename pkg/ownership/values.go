@@ -183,8 +183,8 @@ func indexOf(list []any, names []string) index {
 			}
 			var key strings.Builder
 			for _, name := range names {
-				value, said := m[name]
-				out.partial = out.partial || !said
+				value, message := m[name]
+				out.partial = out.partial || !message
 				key.WriteString(scalarText(value) + "\x00")
 			}
 			text = key.String()

@@ -36,8 +36,8 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 		return nil, err
 	}
 	for _, path := range freed {
-		stated, _ := path.Get(in.Body.Object)
-		fieldpath.Put(answer.Object, path, stated)
+		declared, _ := path.Get(in.Body.Object)
+		fieldpath.Put(answer.Object, path, declared)
 	}
 	return answer, nil
 }
@@ -64,8 +64,8 @@ func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	ports, _, _ := unstructured.NestedSlice(body.Object, "spec", "ports")
 	for i := range ports {
 		at := append(fieldpath.Field("spec", "ports"), fieldpath.Element{Index: &i}, fieldpath.FieldElement("nodePort"))
-		stated, is := at.Get(body.Object)
-		if is && slices.ContainsFunc(had, func(port any) bool { return fieldpath.Equal(port, stated) }) {
+		declared, is := at.Get(body.Object)
+		if is && slices.ContainsFunc(had, func(port any) bool { return fieldpath.Equal(port, declared) }) {
 			out = append(out, at)
 		}
 	}
@@ -79,13 +79,13 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
 	}
-	stated, _, _ := unstructured.NestedStringSlice(in.Body.Object, "spec", "clusterIPs")
-	if one, _, _ := unstructured.NestedString(in.Body.Object, "spec", "clusterIP"); !slices.Contains(stated, one) {
-		stated = append(stated, one)
+	declared, _, _ := unstructured.NestedStringSlice(in.Body.Object, "spec", "clusterIPs")
+	if one, _, _ := unstructured.NestedString(in.Body.Object, "spec", "clusterIP"); !slices.Contains(declared, one) {
+		declared = append(declared, one)
 	}
 	had, _, _ := unstructured.NestedStringSlice(in.Live.Object, "spec", "clusterIPs")
 	gvk := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "IPAddress"}
-	for _, address := range stated {
+	for _, address := range declared {
 		if address == "" || address == "None" || slices.Contains(had, address) {
 			continue
 		}

@@ -47,13 +47,13 @@ func TestBeside(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(tt.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			stated := map[string]any{}
+			declared := map[string]any{}
 			for _, name := range []string{"data", "stringData"} {
 				if v, ok := got.Object[name]; ok {
-					stated[name] = v
+					declared[name] = v
 				}
 			}
-			if diff := cmp.Diff(want, stated); diff != "" {
+			if diff := cmp.Diff(want, declared); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			claimed := ""

@@ -18,14 +18,14 @@ import (
 func TestCarry(t *testing.T) {
 	const label = "example.com/of"
 	for name, tt := range map[string]struct {
-		manager, operation string // who has the label
-		from               adopt.From
-		carry              string
-		live, stated, want any // labels
+		manager, operation   string // who has the label
+		from                 adopt.From
+		carry                string
+		live, declared, want any // labels
 	}{
 		"ours":                  {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
-		"beside another":        {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{"a": "b"}, want: map[string]any{label: "x", "a": "b"}},
-		"another value stated":  {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{label: "y"}, want: map[string]any{label: "y"}},
+		"beside another":        {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, declared: map[string]any{"a": "b"}, want: map[string]any{label: "x", "a": "b"}},
+		"another value stated":  {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, declared: map[string]any{label: "y"}, want: map[string]any{label: "y"}},
 		"nothing carried":       {manager: "k8sconnect", operation: "Apply", live: map[string]any{label: "x"}},
 		"no label":              {manager: "k8sconnect", operation: "Apply", carry: label},
 		"of another owner":      {manager: "flux", operation: "Apply", carry: label, live: map[string]any{label: "x"}},
@@ -44,16 +44,16 @@ func TestCarry(t *testing.T) {
 			"manager": tt.manager, "operation": tt.operation, "apiVersion": "v1", "fieldsType": "FieldsV1",
 			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:" + label: map[string]any{}}}},
 		}}, "metadata", "managedFields")
-		stated := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(tt.stated)}}
+		declared := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(tt.declared)}}
 		gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-		item := plan.Item{Object: stated, Ref: object.RefOf(stated), Kind: object.Kind{GVK: gvk, Resource: "configmaps", Namespaced: true}}
+		item := plan.Item{Object: declared, Ref: object.RefOf(declared), Kind: object.Kind{GVK: gvk, Resource: "configmaps", Namespaced: true}}
 		out, err := Predictor{Manager: "k8sconnect", Carry: tt.carry, AdoptFrom: tt.from}.Evaluate(item, live)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, want := fmt.Sprint(out.Body.Object["metadata"]), fmt.Sprint(metadata(tt.want))
 		if tt.want == nil {
-			want = fmt.Sprint(metadata(tt.stated))
+			want = fmt.Sprint(metadata(tt.declared))
 		}
 		if got != want {
 			t.Errorf("%s: %s is sent, want %s", name, got, want)

@@ -116,14 +116,14 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 // empties reports whether removing all owned fields that the manifest lacks would empty a live map
 // or list that is empty in the manifest. The server would then turn this map or list into null, and
 // refuse the custom resource.
-func empties(stated, live any, owned *fieldpath.Set) bool {
+func empties(declared, live any, owned *fieldpath.Set) bool {
 	if owned == nil || owned.Empty() || !fieldpath.IsContainer(live) || fieldpath.IsEmpty(live) {
 		return false
 	}
-	if fieldpath.IsContainer(stated) && fieldpath.IsEmpty(stated) {
+	if fieldpath.IsContainer(declared) && fieldpath.IsEmpty(declared) {
 		return fieldpath.HoldsAll(owned, live)
 	}
-	switch stated := stated.(type) {
+	switch stated := declared.(type) {
 	case map[string]any:
 		live, _ := live.(map[string]any)
 		for name, v := range stated {
@@ -253,23 +253,23 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 			names[text] = append(names[text], p.Clone())
 		})
 	}
-	var object, stated map[string]any
+	var object, declared map[string]any
 	if live != nil {
 		object = live.Object
 	}
 	if manifest != nil {
-		stated = manifest.Object
+		declared = manifest.Object
 	}
 	paths := fieldpath.NewSet()
 	for _, cause := range causes {
 		if cause.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
-		for _, p := range meantBy(cause.Field, names, stated, object) {
+		for _, p := range intendedBy(cause.Field, names, declared, object) {
 			fieldpath.Insert(paths, managedfields.Stored(p, live))
 		}
 	}
-	t := taking{live: object, answer: object, manifest: stated}
+	t := taking{live: object, answer: object, manifest: declared}
 	conflicts := t.conflicts(paths, others)
 	if live != nil && len(entries) == 0 && err == nil {
 		owner := managedfields.Owner{Manager: managedfields.BeforeFirstApply, Operation: managedfields.Update, APIVersion: live.GetAPIVersion()}
@@ -280,16 +280,16 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a field in the server's response may refer to. The server does not
+// intendedBy returns the paths that a field in the server's response may refer to. The server does not
 // quote the keys in a path, so the text may match several paths.
-func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
+func intendedBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
-		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
+		declared := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
 			_, ok := p.Get(objects[0])
 			return !ok
 		})
-		if len(stated) > 0 {
-			return stated
+		if len(declared) > 0 {
+			return declared
 		}
 		return paths
 	}

@@ -142,7 +142,7 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	if unseenErr != nil {
 		return nil, nil, unseenErr
 	}
-	conflicts := in.notAdopted(slices.Concat(p.Contested(err, in.Live, in.Stated), unseen))
+	conflicts := in.notAdopted(slices.Concat(p.Contested(err, in.Live, in.Declared), unseen))
 	if err == nil && len(conflicts) == 0 {
 		return nil, answer, nil
 	}
@@ -155,9 +155,9 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 // knows reports whether the manifest or the live object contains the path. At another API version,
 // the owner may know the field by another name.
 func (in *Prediction) knows(path fieldpath.Path) bool {
-	_, stated := path.Get(in.Stated.Object)
+	_, declared := path.Get(in.Declared.Object)
 	_, live := path.Get(in.Live.Object)
-	return stated || live
+	return declared || live
 }
 
 func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
@@ -180,7 +180,7 @@ func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *u
 			continue
 		}
 		v, has := p.Get(live.Object)
-		if stated, ok := p.Get(manifest.Object); !ok || has && fieldpath.Equal(stated, v) {
+		if declared, ok := p.Get(manifest.Object); !ok || has && fieldpath.Equal(declared, v) {
 			continue
 		}
 		if out == nil {

@@ -44,15 +44,15 @@ type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the choice as the user wrote it. Said is the place where the choice was made: a
+	// Choice is the choice as the user wrote it. Source is the place where the choice was made: a
 	// flag such as "--take", the annotation, or a place in a file. Both are empty for the built-in
 	// table.
-	Choice, Said string
+	Choice, Source string
 }
 
-func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, by said) {
+func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, by message) {
 	if p.OnDecision != nil {
-		p.OnDecision(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Said: by.by})
+		p.OnDecision(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Source: by.by})
 	}
 }
 
@@ -71,12 +71,12 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 		return nil, err
 	}
 	var paths []fieldpath.Path
-	decide := func(s said, isWeak bool) {
+	decide := func(s message, isWeak bool) {
 		for _, path := range held.paths(s.Choice) {
 			switch taker, taken := p.takerByName(p.Take, item, path, held.owners(path)); {
 			case isWeak && taken:
 				p.report(item, path, Overruled, s)
-				p.report(item, path, Taking, said{taker, "--take"})
+				p.report(item, path, Taking, message{taker, "--take"})
 			default:
 				p.report(item, path, Yielded, s)
 				paths = append(paths, path)
@@ -85,15 +85,15 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	}
 	for _, c := range p.Yield {
 		if c.Names(item.Ref, item.Kind) {
-			decide(said{c, "--yield"}, false)
+			decide(message{c, "--yield"}, false)
 		}
 	}
 	for _, c := range annotated {
-		decide(said{c, YieldAnnotation}, true)
+		decide(message{c, YieldAnnotation}, true)
 	}
 	for _, c := range p.Standing.Yield {
 		if c.Names(item.Ref, item.Kind) {
-			decide(said{c, c.From}, true)
+			decide(message{c, c.From}, true)
 		}
 	}
 	if p.OnDecision == nil {
@@ -101,27 +101,27 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	}
 	for _, c := range slices.Concat(p.Standing.Take, p.Standing.Yield) {
 		if c.namesManager() && c.Names(item.Ref, item.Kind) && len(held.paths(c)) > 0 {
-			p.report(item, nil, Matched, said{c, c.From})
+			p.report(item, nil, Matched, message{c, c.From})
 		}
 	}
 	return paths, nil
 }
 
-func (p Predictor) flagsWithManager() []said {
-	var all []said
+func (p Predictor) flagsWithManager() []message {
+	var all []message
 	for flag, choices := range map[string][]Choice{"--take": p.Take, "--yield": p.Yield} {
 		for _, c := range choices {
 			if c.namesManager() {
-				all = append(all, said{c, flag})
+				all = append(all, message{c, flag})
 			}
 		}
 	}
 	for _, manager := range p.AdoptFrom.Always {
 		if !slices.Contains(p.AdoptFrom.Once, manager) {
-			all = append(all, said{Choice{Manager: manager}, byAdoption})
+			all = append(all, message{Choice{Manager: manager}, byAdoption})
 		}
 	}
-	slices.SortFunc(all, func(a, b said) int { return strings.Compare(a.text(), b.text()) })
+	slices.SortFunc(all, func(a, b message) int { return strings.Compare(a.text(), b.text()) })
 	return all
 }
 
@@ -137,7 +137,7 @@ func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructure
 	}
 	for _, s := range p.flagsWithManager() {
 		if slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return text.Glob(s.Manager, e.Manager) }) {
-			p.OnDecision(Decision{Ref: item.Ref, Outcome: Matched, Choice: s.text(), Said: s.text()})
+			p.OnDecision(Decision{Ref: item.Ref, Outcome: Matched, Choice: s.text(), Source: s.text()})
 		}
 	}
 }
@@ -216,14 +216,14 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 const AnyManager = "*"
 
 type holdings struct {
-	us           string
-	live, stated map[string]any
-	others       []managedfields.Entry
-	all          []*fieldpath.Set
+	us             string
+	live, declared map[string]any
+	others         []managedfields.Entry
+	all            []*fieldpath.Set
 }
 
 func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (holdings, error) {
-	h := holdings{us: p.Manager, stated: item.Object.Object}
+	h := holdings{us: p.Manager, declared: item.Object.Object}
 	if live == nil {
 		return h, nil
 	}
@@ -255,7 +255,7 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 		if path, exact := c.Path.Path(); exact {
 			return []fieldpath.Path{path}
 		}
-		return c.Path.In(h.stated, h.all...)
+		return c.Path.In(h.declared, h.all...)
 	}
 	found := fieldpath.NewSet()
 	for _, e := range h.others {
@@ -278,7 +278,7 @@ func (h holdings) isValue(path fieldpath.Path) bool {
 	if fieldpath.IsIdentity(path) || fieldpath.IsKeyField(path) {
 		return false
 	}
-	if _, stated := path.Get(h.stated); !stated {
+	if _, declared := path.Get(h.declared); !declared {
 		return false
 	}
 	sets := h.all

@@ -24,7 +24,7 @@ func webhookOf(t *testing.T, annotation string) (plan.Item, *unstructured.Unstru
 	t.Helper()
 	const text = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: x}, webhooks: [" +
 		"{name: a, failurePolicy: %[1]s, clientConfig: {caBundle: %[1]s}}, {name: b, failurePolicy: %[1]s, clientConfig: {caBundle: %[1]s}}]}"
-	stated, live := objectAs(t, fmt.Sprintf(text, "stated")), objectAs(t, fmt.Sprintf(text, "live"))
+	declared, live := objectAs(t, fmt.Sprintf(text, "stated")), objectAs(t, fmt.Sprintf(text, "live"))
 	held := func(manager string, paths ...string) any {
 		set := fieldpath.NewSet()
 		for _, p := range paths {
@@ -41,9 +41,9 @@ func webhookOf(t *testing.T, annotation string) (plan.Item, *unstructured.Unstru
 		held("kubectl-edit", `.webhooks[name="a"].failurePolicy`),
 	}
 	if annotation != "" {
-		stated.SetAnnotations(map[string]string{YieldAnnotation: annotation})
+		declared.SetAnnotations(map[string]string{YieldAnnotation: annotation})
 	}
-	return plan.Item{Ref: object.RefOf(stated), Object: stated, Kind: object.Kind{GVK: stated.GroupVersionKind(), Resource: "validatingwebhookconfigurations"}}, live
+	return plan.Item{Ref: object.RefOf(declared), Object: declared, Kind: object.Kind{GVK: declared.GroupVersionKind(), Resource: "validatingwebhookconfigurations"}}, live
 }
 
 func parsed(t *testing.T, text, from string) []Choice {
@@ -100,7 +100,7 @@ func TestPrecedence(t *testing.T) {
 				Standing: Standing{Take: parsed(t, tt.fileTake, "file:take"), Yield: parsed(t, tt.fileYield, "file:yield")},
 				OnDecision: func(d Decision) {
 					if d.Outcome != Matched {
-						heard[strings.TrimSpace(fmt.Sprint(d.Outcome, " ", d.Path, " ", d.Said))] = true
+						heard[strings.TrimSpace(fmt.Sprint(d.Outcome, " ", d.Path, " ", d.Source))] = true
 					}
 				},
 			}

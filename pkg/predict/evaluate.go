@@ -65,7 +65,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if !kept.Empty() {
 		out.Body = adopt.Overlaid(out.Body, live, kept)
 	}
-	out.Stated = out.Body
+	out.Declared = out.Body
 	if live == nil {
 		out.Verdict = noop.Clear
 		return out, nil
@@ -136,7 +136,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 // clients keep changing the object, Ask returns a *[retry.LostError].
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
-		attempts.Saw(in.Live)
+		attempts.OnRead(in.Live)
 		p.spareDefaults(ctx, server, in)
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
@@ -285,7 +285,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	}
 	view.Set = set
 	if answer == nil {
-		view.After = stated(in.Body)
+		view.After = declared(in.Body)
 	} else {
 		view.After = managedfields.Project(answer.Object, set)
 		view.same = in.Live != nil && sameContent(in.Live, answer)
@@ -310,7 +310,7 @@ func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.O
 	return set, nil
 }
 
-func stated(manifest *unstructured.Unstructured) map[string]any {
+func declared(manifest *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(manifest.Object)
 	delete(out, "apiVersion")
 	delete(out, "kind")

@@ -45,7 +45,7 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	causes := Causes(err)
 	advice, proven := p.leftBehind(in, causes), true
 	if advice == "" {
-		advice, proven = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
+		advice, proven = p.undeclared(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
 			// The manifest itself changes this immutable field, so the cause needs no other
 			// explanation.
 			return isImmutable(in, c) && slices.ContainsFunc(changesAt(in, c.Field, true), func(r refused) bool { return r.path != nil })
@@ -116,7 +116,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 			continue
 		}
 		var names []string
-		for _, owner := range OwnersOfUnstated(managedfields.Others(entries, p.Manager), path, in.Body) {
+		for _, owner := range OwnersOfUndeclared(managedfields.Others(entries, p.Manager), path, in.Body) {
 			names = append(names, owner.Manager)
 		}
 		slices.Sort(names)
@@ -127,9 +127,9 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns the sorted owners of fields in those items of the list that the manifest
+// OwnersOfUndeclared returns the sorted owners of fields in those items of the list that the manifest
 // lacks.
-func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
+func OwnersOfUndeclared(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
 		found := false
@@ -137,8 +137,8 @@ func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manife
 			if found || len(p) <= len(list) || p[len(list)].FieldName != nil || !p.HasPrefix(list) {
 				return
 			}
-			_, stated := p[:len(list)+1].Get(manifest.Object)
-			found = !stated
+			_, declared := p[:len(list)+1].Get(manifest.Object)
+			found = !declared
 		})
 		if found {
 			owners = append(owners, e.Owner)
@@ -208,12 +208,12 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal caused by a field that the manifest lacks and that stays because
+// undeclared explains a refusal caused by a field that the manifest lacks and that stays because
 // other managers own it. The server may name the field itself, a parent or a sibling. For example,
-// it names the valueFrom of a variable that still has a value. unstated names the owner only if the
+// it names the valueFrom of a variable that still has a value. undeclared names the owner only if the
 // server would accept the apply with the owner's fields adopted. proven is false if the server could
 // not check that without adopting them.
-func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) (advice string, proven bool) {
+func (p Predictor) undeclared(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) (advice string, proven bool) {
 	for left, names := range p.leftNear(in, causes) {
 		if accepted, checked := p.acceptedIfAdopted(ctx, server, in, names); accepted {
 			return p.leftInWords(in, left, names), checked
@@ -257,8 +257,8 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 	for _, e := range others {
 		fieldpath.Each(e.Fields.Leaves(), func(p fieldpath.Path) {
 			_, there := p.Get(in.Live.Object)
-			_, stated := p.Get(in.Body.Object)
-			if !there || stated || !p.HasPrefix(near) {
+			_, declared := p.Get(in.Body.Object)
+			if !there || declared || !p.HasPrefix(near) {
 				return
 			}
 			if names = append(names, e.Manager); !fieldpath.Has(found, p) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Edge cases 25 and 26: a list item that the manifest lacks stays, because another manager owns it.
-func TestOwnersOfUnstated(t *testing.T) {
+func TestOwnersOfUndeclared(t *testing.T) {
 	head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
 	live := fieldstest.Read(t, head+"  managedFields:"+
 		"\n  - "+fieldstest.Entry("keeps-old", "Update", `{f:spec: {f:ports: {'k:{"port":80}': {.: {}, f:name: {}}}}}`)+
@@ -19,7 +19,7 @@ func TestOwnersOfUnstated(t *testing.T) {
 		"\n  - "+fieldstest.Entry("elsewhere", "Update", `{f:spec: {f:replicas: {}}}`)+
 		"\nspec: {replicas: 1, ports: [{port: 80, name: http}, {port: 81, name: http}]}")
 	manifest := fieldstest.Read(t, head+"spec: {ports: [{port: 81, name: http}]}")
-	owners := predict.OwnersOfUnstated(fieldstest.Entries(t, live), fieldpath.Field("spec", "ports"), manifest)
+	owners := predict.OwnersOfUndeclared(fieldstest.Entries(t, live), fieldpath.Field("spec", "ports"), manifest)
 	if diff := cmp.Diff([]string{"keeps-old (Update)"}, fieldstest.OwnerTexts(owners)); diff != "" {
 		t.Error(diff)
 	}

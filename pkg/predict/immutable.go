@@ -119,13 +119,13 @@ func refusedChanges(in *Prediction, causes []metav1.StatusCause) (fields []refus
 
 func changesAt(in *Prediction, field string, known bool) []refused {
 	const most = 3
-	path, stated, live, both := valuesAt(in, field)
+	path, declared, live, both := valuesAt(in, field)
 	for ; !both && len(path) > 1 && !in.has(path); path = path[:len(path)-1] {
 		// The server may name a field of its internal type, such as spec.persistentvolumesource.
 		parent := path[:len(path)-1]
 		if in.has(parent) {
 			var is, was bool
-			stated, is = parent.Get(in.Body.Object)
+			declared, is = parent.Get(in.Body.Object)
 			live, was = parent.Get(in.Live.Object)
 			both, field = is && was, strings.TrimPrefix(parent.String(), ".")
 		}
@@ -135,7 +135,7 @@ func changesAt(in *Prediction, field string, known bool) []refused {
 	}
 	d := differing{kind: in.Item.GVK.GroupKind(), manifest: in.Body.Object}
 	if both {
-		d.walk(path, stated, live)
+		d.walk(path, declared, live)
 	} else if _, is := path.Get(in.Body.Object); is {
 		d.add(path)
 	}
@@ -199,8 +199,8 @@ func (d *differing) omitted(in *Prediction, below fieldpath.Path) {
 	}
 }
 
-func (d *differing) walk(path fieldpath.Path, stated, live any) {
-	switch v := stated.(type) {
+func (d *differing) walk(path fieldpath.Path, declared, live any) {
+	switch v := declared.(type) {
 	case map[string]any:
 		name := path[len(path)-1].FieldName
 		isWhole := name != nil && (*name == "selector" || *name == "roleRef") // The server compares it as one value.
@@ -218,12 +218,12 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 			return
 		}
 	}
-	if !within(stated, live) && !sameText(stated, live) {
+	if !within(declared, live) && !sameText(declared, live) {
 		d.add(path)
 	}
 }
 
-func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
+func valuesAt(in *Prediction, field string) (path fieldpath.Path, declared, live any, ok bool) {
 	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {
 		return nil, nil, nil, false
@@ -231,12 +231,12 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	if key, ok := path.ByKey(in.Body.Object); ok {
 		path = key
 	}
-	stated, is := path.Get(in.Body.Object)
+	declared, is := path.Get(in.Body.Object)
 	if one, isList := strings.CutSuffix(strings.TrimSuffix(field, "[0]"), "s"); !is && isList {
 		return valuesAt(in, one) // The server may name clusterIPs[0] when the manifest sets clusterIP.
 	}
 	live, was := path.Get(in.Live.Object)
-	return path, stated, live, is && was
+	return path, declared, live, is && was
 }
 
 // isImmutable reports whether the words of a cause say that a field is immutable. The API has no
@@ -245,8 +245,8 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 // asNew.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
-		path, stated, live, ok := valuesAt(in, cause.Field)
-		return ok && !within(stated, live) && !IsChangeable(in.Item.GVK.GroupKind(), path)
+		path, declared, live, ok := valuesAt(in, cause.Field)
+		return ok && !within(declared, live) && !IsChangeable(in.Item.GVK.GroupKind(), path)
 	}
 	const (
 		immutable = "is immutable"            // built-in kinds say "field is immutable"; rules of CRDs say something similar
@@ -256,8 +256,8 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
 }
 
-func within(stated, live any) bool {
-	switch stated := stated.(type) {
+func within(declared, live any) bool {
+	switch stated := declared.(type) {
 	case map[string]any:
 		m, ok := live.(map[string]any)
 		for name, v := range stated {

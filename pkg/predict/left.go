@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns the fields that a component in the cluster is meant to set, and has set to a value
+// left returns the fields that a component in the cluster sets by design, and to which it has given a value
 // other than the manifest's. Such a field is in conflict only if the user takes exactly its path.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
-	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
+	rows := IntendedForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
 		return nil, nil
 	}
@@ -27,10 +27,10 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	others := managedfields.Others(entries, p.Manager)
 	var out []managedfields.Conflict
 	near := func(path fieldpath.Path) bool {
-		return slices.ContainsFunc(rows, func(m Meant) bool { return m.IsWithin(path) })
+		return slices.ContainsFunc(rows, func(m SetByDesign) bool { return m.IsWithin(path) })
 	}
-	for _, path := range fieldpath.StatedPathsWithin(item.Object.Object, near) {
-		i := slices.IndexFunc(rows, func(m Meant) bool { return m.Is(path) })
+	for _, path := range fieldpath.ManifestPathsWithin(item.Object.Object, near) {
+		i := slices.IndexFunc(rows, func(m SetByDesign) bool { return m.Is(path) })
 		if i < 0 || path.Same(item.Object.Object, live.Object) || slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue
 		}
@@ -48,7 +48,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 		c := managedfields.Conflict{Path: path, Owners: owners}
 		c.Yours, _ = path.Get(item.Object.Object)
 		c.Live, c.HasLive = path.Get(live.Object)
-		p.report(item, path, Left, said{})
+		p.report(item, path, Left, message{})
 		out = append(out, c)
 	}
 	return out, nil
@@ -66,34 +66,34 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that a component in the cluster sets by design. The manifest's value is usually a
+// SetByDesign is a field that a component in the cluster sets by design. The manifest's value is usually a
 // placeholder.
-type Meant struct {
+type SetByDesign struct {
 	kind schema.GroupKind
 	// field is the path without list keys.
 	field string
 	// by is the manager that sets the field by design; empty if its name is not fixed (see
-	// [Meant.SetBy]).
+	// [SetByDesign.SetBy]).
 	by string
-	// stated names a top-level field. If it is not empty, the row applies only to a manifest that
+	// declared names a top-level field. If it is not empty, the row applies only to a manifest that
 	// sets this field.
-	stated string
+	declared string
 }
 
-// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short. Users can
+// intendedForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short. Users can
 // yield the fields that are often, but not always, left to others, such as replicas under an
 // autoscaler.
-func meantForOthers() []Meant {
+func intendedForOthers() []SetByDesign {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
 	}
-	return []Meant{
+	return []SetByDesign{
 		// "The control plane overwrites any values that you manually specify in the
 		// rules field of an aggregate ClusterRole."
 		// https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
 		{
 			kind:  schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
-			field: "rules", by: "clusterrole-aggregation-controller", stated: "aggregationRule",
+			field: "rules", by: "clusterrole-aggregation-controller", declared: "aggregationRule",
 		},
 		// cert-manager's injector and similar controllers replace the manifest's placeholder.
 		// https://cert-manager.io/docs/concepts/ca-injector/
@@ -114,19 +114,19 @@ func meantForOthers() []Meant {
 	}
 }
 
-// MeantForOthers returns the fields of a manifest that Kubernetes assigns to another owner.
-func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []Meant {
-	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool {
-		_, stated := manifest.Object[m.stated]
-		return m.kind != kind || !stated && m.stated != ""
+// IntendedForOthers returns the fields of a manifest that Kubernetes assigns to another owner.
+func IntendedForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []SetByDesign {
+	return slices.DeleteFunc(intendedForOthers(), func(m SetByDesign) bool {
+		_, declared := manifest.Object[m.declared]
+		return m.kind != kind || !declared && m.declared != ""
 	})
 }
 
 // Is reports whether the path is the field's path, ignoring list keys.
-func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
+func (m SetByDesign) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
 // IsWithin reports whether the field is at or below the path.
-func (m Meant) IsWithin(path fieldpath.Path) bool {
+func (m SetByDesign) IsWithin(path fieldpath.Path) bool {
 	above := fieldOf(path)
 	return above == "" || m.field == above || strings.HasPrefix(m.field, above+".")
 }
@@ -134,7 +134,7 @@ func (m Meant) IsWithin(path fieldpath.Path) bool {
 // SetBy reports whether one of the owners is the component that should set the field. If the row
 // names no component, every manager qualifies except before-first-apply and those of kubectl,
 // because people use kubectl.
-func (m Meant) SetBy(owners []managedfields.Owner) bool {
+func (m SetByDesign) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {
 			return o.Manager == m.by

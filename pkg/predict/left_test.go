@@ -35,7 +35,7 @@ func TestTakeOfFieldsLeftToOthers(t *testing.T) {
 		},
 	} {
 		path := mustParse(t, tt.path)
-		stated, live := objectAs(t, fmt.Sprintf(tt.manifest, "stated")), objectAs(t, fmt.Sprintf(tt.manifest, "live"))
+		declared, live := objectAs(t, fmt.Sprintf(tt.manifest, "stated")), objectAs(t, fmt.Sprintf(tt.manifest, "live"))
 		held, err := fieldpath.ToTree(fieldpath.NewSet(path))
 		if err != nil {
 			t.Fatal(err)
@@ -43,10 +43,10 @@ func TestTakeOfFieldsLeftToOthers(t *testing.T) {
 		live.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 			"manager": tt.by, "operation": "Update", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": held,
 		}}
-		designed := plan.Item{Ref: object.RefOf(stated), Object: stated}
+		designed := plan.Item{Ref: object.RefOf(declared), Object: declared}
 		annotated := designed
-		annotated.Object = stated.DeepCopy()
-		annotations := stated.GetAnnotations()
+		annotated.Object = declared.DeepCopy()
+		annotations := declared.GetAnnotations()
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
@@ -68,7 +68,7 @@ func TestTakeOfFieldsLeftToOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := take.String() != tt.path; (len(left) > 0) != want || (len(yielded) > 0) != want {
-				t.Errorf("%s, --take=%s: left by the table %v, yielded by annotation %v, want left and yielded: %v", stated.GetKind(), p.Take[0], left, yielded, want)
+				t.Errorf("%s, --take=%s: left by the table %v, yielded by annotation %v, want left and yielded: %v", declared.GetKind(), p.Take[0], left, yielded, want)
 			}
 		}
 	}
@@ -79,10 +79,10 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 4))
 	tried, same := 0, 0
 	for range 300 {
-		stated, fields := randomPorts(r)
+		declared, fields := randomPorts(r)
 		for _, one := range fields {
 			for _, other := range fields {
-				item := plan.Item{Object: &unstructured.Unstructured{Object: stated}}
+				item := plan.Item{Object: &unstructured.Unstructured{Object: declared}}
 				choices, err := ParseChoices(other.text)
 				if err != nil {
 					t.Fatal(err)
@@ -90,7 +90,7 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 				p := Predictor{Take: choices}
 				_, got := p.takerByName(p.Take, item, mustParse(t, one.text), nil)
 				if want := one.field == other.field; got != want {
-					t.Fatalf("%v: --take for %s, written as %s: matched %v, want %v", stated, one.text, other.text, got, want)
+					t.Fatalf("%v: --take for %s, written as %s: matched %v, want %v", declared, one.text, other.text, got, want)
 				}
 				tried++
 				if got && one.text != other.text {

@@ -82,7 +82,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 
 // joined joins the hints into one text, and merges hints that differ only in a location or a name.
 func joined(advice []string) string {
-	const meant = "did you mean "
+	const intended = "did you mean "
 	var out []string
 	for _, next := range advice {
 		last := ""
@@ -93,8 +93,8 @@ func joined(advice []string) string {
 		switch {
 		case placed && strings.HasPrefix(last, words+" (") && strings.HasSuffix(last, ")") && strings.HasSuffix(place, ")"):
 			out[len(out)-1] = strings.TrimSuffix(last, ")") + ", " + place
-		case strings.HasPrefix(last, meant) && strings.HasPrefix(next, meant):
-			out[len(out)-1] = strings.TrimSuffix(last, "?") + " and " + strings.TrimPrefix(next, meant)
+		case strings.HasPrefix(last, intended) && strings.HasPrefix(next, intended):
+			out[len(out)-1] = strings.TrimSuffix(last, "?") + " and " + strings.TrimPrefix(next, intended)
 		default:
 			out = append(out, next)
 		}
@@ -257,8 +257,8 @@ func find(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
-func (p Predictor) nearField(in *Prediction, said string) string {
-	path, err := fieldpath.ParsePath(said)
+func (p Predictor) nearField(in *Prediction, message string) string {
+	path, err := fieldpath.ParsePath(message)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
 		return ""
 	}
@@ -281,5 +281,5 @@ func (p Predictor) nearField(in *Prediction, said string) string {
 	if near == "" {
 		return ""
 	}
-	return "did you mean " + strings.TrimSuffix(said, name) + near + "?"
+	return "did you mean " + strings.TrimSuffix(message, name) + near + "?"
 }

@@ -19,14 +19,14 @@ type Miss struct {
 
 // PositionError says that a choice names a list item by its position.
 type PositionError struct {
-	Said string
-	Path fieldpath.Path
+	Source string
+	Path   fieldpath.Path
 	// Key is the path with the item's key; nil if the item does not exist.
 	Key fieldpath.Path
 }
 
 func (e *PositionError) Error() string {
-	return fmt.Sprintf("%s: %s: list items are identified by key, not by position", e.Said, e.Path)
+	return fmt.Sprintf("%s: %s: list items are identified by key, not by position", e.Source, e.Path)
 }
 
 func (e *PositionError) Hint() string {
@@ -36,13 +36,13 @@ func (e *PositionError) Hint() string {
 	return "did you mean " + e.Key.String() + "?"
 }
 
-// said is a choice with its source (by), which is empty for the built-in table.
-type said struct {
+// message is a choice with its source (by), which is empty for the built-in table.
+type message struct {
 	Choice
 	by string
 }
 
-func (s said) text() string {
+func (s message) text() string {
 	switch {
 	case s.by == "":
 		return ""
@@ -56,22 +56,22 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-func (p Predictor) said(item plan.Item) []said {
-	var all []said
+func (p Predictor) message(item plan.Item) []message {
+	var all []message
 	for _, c := range p.Take {
-		all = append(all, said{c, "--take"})
+		all = append(all, message{c, "--take"})
 	}
 	for _, c := range p.Yield {
-		all = append(all, said{c, "--yield"})
+		all = append(all, message{c, "--yield"})
 	}
-	all = slices.DeleteFunc(all, func(s said) bool { return len(s.Path) == 0 || !s.Names(item.Ref, item.Kind) })
+	all = slices.DeleteFunc(all, func(s message) bool { return len(s.Path) == 0 || !s.Names(item.Ref, item.Kind) })
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
 		return all // Check reports an invalid annotation.
 	}
 	for _, c := range annotated {
 		if len(c.Path) > 0 {
-			all = append(all, said{c, YieldAnnotation})
+			all = append(all, message{c, YieldAnnotation})
 		}
 	}
 	return all
@@ -80,44 +80,44 @@ func (p Predictor) said(item plan.Item) []said {
 // Misses returns the choices whose path no item sets. It sends no requests.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
-	hit, open := map[string]bool{}, map[string]said{}
+	hit, open := map[string]bool{}, map[string]message{}
 	near := map[string]fieldpath.Path{}
 	for _, item := range items {
-		for _, s := range p.said(item) {
+		for _, s := range p.message(item) {
 			body := WithoutStringData(item.Object).Object
-			if s.isStated(body) {
+			if s.isDeclared(body) {
 				hit[s.text()] = true
 				continue
 			}
-			meant, _ := s.nearest(fieldpath.StatedPaths(body))
+			intended, _ := s.nearest(fieldpath.ManifestPaths(body))
 			if s.by == YieldAnnotation {
-				misses = append(misses, Miss{item.Ref, s.unstated("the object does not set it", meant)})
+				misses = append(misses, Miss{item.Ref, s.undeclared("the object does not set it", intended)})
 				continue
 			}
 			open[s.text()] = s
-			if meant != nil {
-				near[s.text()] = meant
+			if intended != nil {
+				near[s.text()] = intended
 			}
 		}
 	}
 	for _, c := range slices.Concat(ordered("--take", p.Take), ordered("--yield", p.Yield)) {
 		if s, missed := open[c]; missed && !hit[c] {
-			misses = append(misses, Miss{Text: s.unstated("no object in the input sets it", near[c])})
+			misses = append(misses, Miss{Text: s.undeclared("no object in the input sets it", near[c])})
 			delete(open, c)
 		}
 	}
 	return misses
 }
 
-func (s said) isStated(body map[string]any) bool {
+func (s message) isDeclared(body map[string]any) bool {
 	if path, exact := s.Path.Path(); exact {
-		_, stated := path.Get(body)
-		return stated
+		_, declared := path.Get(body)
+		return declared
 	}
 	return len(s.Path.In(body)) > 0
 }
 
-func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
+func (s message) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 	path, exact := s.Path.Path()
 	if !exact {
 		return nil, false
@@ -128,15 +128,15 @@ func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 func ordered(flag string, choices []Choice) []string {
 	texts := make([]string, len(choices))
 	for i, c := range choices {
-		texts[i] = said{c, flag}.text()
+		texts[i] = message{c, flag}.text()
 	}
 	return texts
 }
 
-func (s said) unstated(why string, meant fieldpath.Path) string {
+func (s message) undeclared(why string, intended fieldpath.Path) string {
 	text := s.text() + " has no effect: " + why
-	if meant != nil {
-		text += "; did you mean " + meant.String() + "?"
+	if intended != nil {
+		text += "; did you mean " + intended.String() + "?"
 	}
 	return text
 }
@@ -150,7 +150,7 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 		paths[i] = c.Path
 	}
 	var misses []Miss
-	for _, s := range p.said(in.Item) {
+	for _, s := range p.message(in.Item) {
 		if slices.ContainsFunc(slices.Concat(in.Conflicts, in.Taken), func(c managedfields.Conflict) bool { return s.Path.Covers(c.Path) }) ||
 			slices.ContainsFunc(in.Yielded, s.Path.Covers) {
 			continue
@@ -161,22 +161,22 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value and can only be chosen as a whole"})
 		} else if s.Kind == "" && s.by != YieldAnnotation {
 			continue // The choice may be for another object.
-		} else if meant, ok := s.nearest(paths); ok {
-			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + meant.String() + "?"})
+		} else if intended, ok := s.nearest(paths); ok {
+			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + intended.String() + "?"})
 		}
 	}
 	return misses
 }
 
 func (p Predictor) checkPositions(item plan.Item) error {
-	for _, s := range p.said(item) {
+	for _, s := range p.message(item) {
 		if path := fieldpath.Path(s.Path); path.Positional() {
 			key, _ := path.ByKey(item.Object.Object)
 			by := s.by
 			if by == YieldAnnotation {
 				by = item.Source.String() + ": " + item.String() + ": annotation " + by
 			}
-			return &PositionError{Said: by, Path: path, Key: key}
+			return &PositionError{Source: by, Path: path, Key: key}
 		}
 	}
 	return nil

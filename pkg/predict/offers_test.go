@@ -31,9 +31,9 @@ func TestAdoptionIsOfferedForTools(t *testing.T) {
 			"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
 			"fieldsV1": map[string]any{"f:data": map[string]any{"f:a": map[string]any{}}},
 		}}, "metadata", "managedFields")
-		stated := objectAs(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: ours}}")
+		declared := objectAs(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: ours}}")
 		p := Predictor{Manager: "k8sconnect"}
-		in, err := p.Evaluate(plan.Item{Ref: object.RefOf(stated), Object: stated}, live)
+		in, err := p.Evaluate(plan.Item{Ref: object.RefOf(declared), Object: declared}, live)
 		if _, in.Conflicts = noop.Evaluate(live, in.Body, p.Manager); err != nil || len(in.Conflicts) != 1 {
 			t.Fatalf("%s: %v, %v", manager, in.Conflicts, err)
 		}
@@ -59,9 +59,9 @@ func TestAdoptionThatLeavesNullIsNotOffered(t *testing.T) {
 		builtIn = "apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: shop}"
 	)
 	for name, test := range map[string]struct {
-		stated, live string
-		helm, edit   string // owned fields
-		want         string
+		declared, live string
+		helm, edit     string // owned fields
+		want           string
 	}{
 		"map emptied":            {"{" + custom + ", spec: {s: a, m: {}}}", "{" + custom + ", spec: {s: b, m: {k: v}}}", "{f:spec: {f:s: {}, f:m: {f:k: {}}}}", "{}", ""},
 		"map inside a list item": {"{" + custom + ", spec: {s: a, l: [{name: i, m: {}}]}}", "{" + custom + ", spec: {s: b, l: [{name: i, m: {k: v}}]}}", `{f:spec: {f:s: {}, f:l: {'k:{"name":"i"}': {.: {}, f:name: {}, f:m: {f:k: {}}}}}}`, "{}", ""},
@@ -75,7 +75,7 @@ func TestAdoptionThatLeavesNullIsNotOffered(t *testing.T) {
 		"built-in kind":                     {"{" + builtIn + ", data: {s: a}, binaryData: {}}", "{" + builtIn + ", data: {s: b}, binaryData: {k: dg==}}", "{f:data: {f:s: {}}, f:binaryData: {f:k: {}}}", "{}", "helm"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live, stated := objectAs(t, test.live), objectAs(t, test.stated)
+			live, declared := objectAs(t, test.live), objectAs(t, test.declared)
 			var entries []any
 			for manager, fields := range map[string]string{"helm": test.helm, "edit": test.edit} {
 				if fields != "{}" {
@@ -87,7 +87,7 @@ func TestAdoptionThatLeavesNullIsNotOffered(t *testing.T) {
 			}
 			_ = unstructured.SetNestedSlice(live.Object, entries, "metadata", "managedFields")
 			p := Predictor{Manager: "k8sconnect"}
-			in, err := p.Evaluate(plan.Item{Ref: object.RefOf(stated), Object: stated}, live)
+			in, err := p.Evaluate(plan.Item{Ref: object.RefOf(declared), Object: declared}, live)
 			if err != nil {
 				t.Fatal(err)
 			}

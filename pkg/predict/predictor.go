@@ -59,8 +59,8 @@ type Prediction struct {
 	// Body is the manifest to send, without yielded fields. Where the manifest merely spells
 	// another owner's value differently, Body uses the live object's spelling.
 	Body *unstructured.Unstructured
-	// Stated is the manifest without yielded fields, in its own spelling.
-	Stated   *unstructured.Unstructured
+	// Declared is the manifest without yielded fields, in its own spelling.
+	Declared *unstructured.Unstructured
 	Verdict  noop.Verdict
 	Adoption adopt.Adoption
 	// Yielded lists the paths that the user leaves to their owners. Left lists the fields that a
@@ -101,18 +101,18 @@ func (p Predictor) probe() object.Write {
 	return object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true}
 }
 
-func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
+func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (message, bool) {
 	takes := func(choice Choice) bool {
 		return choice.Names(item.Ref, item.Kind) && choice.Path.Covers(c.Path) && choice.meansAll(c.Owners) &&
 			(choice.Of == nil || choice.Of.IsStill(c))
 	}
 	if i := slices.IndexFunc(p.Take, takes); i >= 0 {
-		return said{p.Take[i], "--take"}, true
+		return message{p.Take[i], "--take"}, true
 	}
 	if i := slices.IndexFunc(p.Standing.Take, takes); i >= 0 {
-		return said{p.Standing.Take[i], p.Standing.Take[i].From}, true
+		return message{p.Standing.Take[i], p.Standing.Take[i].From}, true
 	}
-	return said{}, false
+	return message{}, false
 }
 
 // takerByName returns the choice that names exactly this path. Only such a choice overrides an
@@ -152,7 +152,7 @@ func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopte
 	if p.Carry == "" || !labelled {
 		return item, nil
 	}
-	if _, stated := item.Object.GetLabels()[p.Carry]; stated {
+	if _, declared := item.Object.GetLabels()[p.Carry]; declared {
 		return item, nil
 	}
 	entries, err := managedfields.Entries(live)

@@ -24,8 +24,8 @@ func resizeCommand(in *Prediction, fields []refused) (string, bool) {
 	lists := map[string][]*item{}
 	for _, f := range fields {
 		list, name, resource, ok := resizable(f.path)
-		value, stated := f.path.Get(in.Body.Object)
-		if !ok || !stated {
+		value, declared := f.path.Get(in.Body.Object)
+		if !ok || !declared {
 			return "", false
 		}
 		var to *item

@@ -28,9 +28,9 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	}
 	var out []managedfields.Change
 	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
-		from, stated := p.Get(sent.Object)
+		from, declared := p.Get(sent.Object)
 		to, there := p.Get(answer.Object)
-		if !stated || !there || fieldpath.IsContainer(from) || fieldpath.IsContainer(to) || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
+		if !declared || !there || fieldpath.IsContainer(from) || fieldpath.IsContainer(to) || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
 			return
 		}
 		out = append(out, managedfields.Change{Path: p.Clone(), From: from, To: to, Kind: managedfields.Changed})
@@ -42,7 +42,7 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 // kinds, a zero value means "not set" unless the field is a pointer in the Go type. The server itself
 // replaces it by a default, which is not a rewriting.
 func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
-	changes, err := Rewritten(answer, in.Stated, p.Manager)
+	changes, err := Rewritten(answer, in.Declared, p.Manager)
 	if err != nil || len(changes) == 0 || !object.IsBuiltIn(in.Item.GVK.Group) {
 		return changes, err
 	}

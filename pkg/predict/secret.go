@@ -71,14 +71,14 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	for _, e := range entries {
 		for _, path := range recorded(e) {
 			name := *path[1].FieldName
-			stated, isStated := path.Get(body.Object)
+			declared, isDeclared := path.Get(body.Object)
 			present, _ := path.Get(live.Object)
 			switch by := byData(entries, path); {
-			case e.Is(manager) && !isStated && len(managedfields.HoldersOf(managedfields.Others(entries, manager), path)) == 0:
+			case e.Is(manager) && !isDeclared && len(managedfields.HoldersOf(managedfields.Others(entries, manager), path)) == 0:
 				claimed = append(claimed, path)
 			case e.Is(manager):
-			case isStated:
-				if text, changes := changed(stated, present); changes && utf8.Valid(text) {
+			case isDeclared:
+				if text, changes := changed(declared, present); changes && utf8.Valid(text) {
 					plain[name] = string(text)
 				}
 			case len(by) == 1 && by[0].Is(manager):
@@ -117,14 +117,14 @@ func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedf
 	var out []managedfields.Conflict
 	for _, e := range managedfields.Others(entries, manager) {
 		for _, path := range recorded(e) {
-			stated, isStated := path.Get(body.Object)
+			declared, isDeclared := path.Get(body.Object)
 			present, _ := path.Get(live.Object)
-			text, changes := changed(stated, present)
-			if !isStated || !changes || utf8.Valid(text) || slices.ContainsFunc(out, func(c managedfields.Conflict) bool { return c.Path.Equal(path) }) {
+			text, changes := changed(declared, present)
+			if !isDeclared || !changes || utf8.Valid(text) || slices.ContainsFunc(out, func(c managedfields.Conflict) bool { return c.Path.Equal(path) }) {
 				continue
 			}
 			owners := managedfields.HoldersOf(managedfields.Others(entries, manager), path)
-			out = append(out, managedfields.Conflict{Path: path, Yours: stated, Live: present, HasLive: true, Owners: owners})
+			out = append(out, managedfields.Conflict{Path: path, Yours: declared, Live: present, HasLive: true, Owners: owners})
 		}
 	}
 	return out, nil
@@ -149,8 +149,8 @@ func byData(entries []managedfields.Entry, path fieldpath.Path) []managedfields.
 	}), path)
 }
 
-func changed(stated, live any) ([]byte, bool) {
-	text, ok := stated.(string)
+func changed(declared, live any) ([]byte, bool) {
+	text, ok := declared.(string)
 	if !ok {
 		return nil, false
 	}

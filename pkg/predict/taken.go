@@ -64,21 +64,21 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 		case !vanished:
 			fieldpath.Each(lost, func(p fieldpath.Path) { fieldpath.Insert(paths, p.Clone()) })
 		case t.allChanged(lost):
-			fieldpath.Each(lost, func(p fieldpath.Path) { fieldpath.Insert(paths, t.stated(p).Clone()) })
+			fieldpath.Each(lost, func(p fieldpath.Path) { fieldpath.Insert(paths, t.declared(p).Clone()) })
 		}
 		return
 	}
 	fieldpath.Each(lost, func(p fieldpath.Path) {
-		if q := t.stated(p); q != nil && !fieldpath.Has(kept, q) {
+		if q := t.declared(p); q != nil && !fieldpath.Has(kept, q) {
 			fieldpath.Insert(paths, q.Clone())
 		}
 	})
 }
 
-// stated returns our path that took the path p, or nil if the manifest did not take p. Our path is
+// declared returns our path that took the path p, or nil if the manifest did not take p. Our path is
 // either p itself or the path of an atomic value that contains p, if the value became atomic after
 // the owner's entry was written.
-func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
+func (t *taking) declared(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
 		child, ok := fieldpath.Below(set, pe)
@@ -102,7 +102,7 @@ func (t *taking) allChanged(set *fieldpath.Set) bool {
 	fieldpath.Each(set, func(p fieldpath.Path) {
 		was, hasWas := p.Get(t.live)
 		is, hasIs := p.Get(t.answer)
-		all = all && t.stated(p) != nil && (hasWas != hasIs || !fieldpath.Equal(was, is))
+		all = all && t.declared(p) != nil && (hasWas != hasIs || !fieldpath.Equal(was, is))
 	})
 	return all
 }
@@ -112,8 +112,8 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	fieldpath.Each(paths, func(p fieldpath.Path) {
 		c := managedfields.Conflict{Path: p.Clone()}
 		c.Live, c.HasLive = c.Path.Get(t.live)
-		var stated bool
-		if c.Yours, stated = c.Path.Get(t.manifest); !stated {
+		var declared bool
+		if c.Yours, declared = c.Path.Get(t.manifest); !declared {
 			c.Yours, _ = c.Path.Get(t.answer)
 		}
 		c.Owners = managedfields.HoldersOf(others, c.Path)

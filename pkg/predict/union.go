@@ -81,7 +81,7 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	}
 	var out []fieldpath.Path
 	for _, u := range all {
-		for _, name := range u.unmeant(body.Object, live.Object) {
+		for _, name := range u.unintended(body.Object, live.Object) {
 			member := append(slices.Clip(u.path), fieldpath.Field(name)...)
 			if len(managedfields.HoldersOf(entries, member)) == 0 {
 				out = append(out, member)
@@ -91,18 +91,18 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	return out, nil
 }
 
-func (u union) unmeant(body, live map[string]any) []string {
-	stated, there := mapAt(u.path, body), mapAt(u.path, live)
-	meant, _ := stated[u.discriminator].(string) // The server reads "" as not set.
+func (u union) unintended(body, live map[string]any) []string {
+	declared, there := mapAt(u.path, body), mapAt(u.path, live)
+	intended, _ := declared[u.discriminator].(string) // The server reads "" as not set.
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(there)) {
-		_, isStated := stated[name]
+		_, isDeclared := declared[name]
 		by, isMember := u.members[name]
 		switch {
-		case isStated:
-		case u.discriminator != "" && meant != "" && isMember && by != meant:
+		case isDeclared:
+		case u.discriminator != "" && intended != "" && isMember && by != intended:
 			names = append(names, name)
-		case u.discriminator == "" && name != "name" && len(stated) > 1:
+		case u.discriminator == "" && name != "name" && len(declared) > 1:
 			names = append(names, name)
 		}
 	}

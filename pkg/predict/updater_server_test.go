@@ -56,11 +56,11 @@ func (oneVersion) IsMissingVersionError(error) bool { return false }
 // apply returns the object after a server-side apply; the error may be
 // merge.Conflicts.
 func (u updater) apply(manager string, manifest map[string]any, force bool) (updater, error) {
-	stated, err := u.schema.FromUnstructured(runtime.DeepCopyJSON(manifest))
+	declared, err := u.schema.FromUnstructured(runtime.DeepCopyJSON(manifest))
 	if err != nil {
 		return u, err
 	}
-	live, managers, err := u.merge.Apply(u.live, stated, "v1", u.managers.Copy(), manager, force)
+	live, managers, err := u.merge.Apply(u.live, declared, "v1", u.managers.Copy(), manager, force)
 	if err != nil {
 		return u, err
 	}

@@ -208,11 +208,11 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 	}
 	yielded := 0
 	eachHistory(t, count, func(t *testing.T, h history) {
-		stated, err := h.schema.FromUnstructured(h.manifest.DeepCopy().Object)
+		declared, err := h.schema.FromUnstructured(h.manifest.DeepCopy().Object)
 		if err != nil {
 			return
 		}
-		ours, err := stated.ToFieldSet()
+		ours, err := declared.ToFieldSet()
 		present, errPresent := h.updater.live.ToFieldSet()
 		if err = errors.Join(err, errPresent); err != nil {
 			t.Fatal(err)

@@ -16,15 +16,15 @@ const errorGrace = 2 * time.Minute
 // conventions evaluates an object by the statements that it makes about itself. An empty status
 // does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
-	said := Read(s.obj)
-	if v, decided := conclude(s, said); decided {
+	message := Read(s.obj)
+	if v, decided := conclude(s, message); decided {
 		return v
 	}
 	inStatus, _ := at(s.obj, "status")
 	if m, ok := inStatus.(map[string]any); inStatus == nil || ok && len(m) == 0 {
 		return unmet("NoStatus", "it has no status: no controller has reported on it yet", s.values("status")...)
 	}
-	return quote(s, said)
+	return quote(s, message)
 }
 
 // conventionsOrExists is for kinds that may never have a status.
@@ -38,22 +38,22 @@ func conventionsOrExists(s *subject) Verdict {
 // conclude weighs an object's statements about itself (edge case 95). Any fault, pause or work in
 // progress outranks every good statement. conclude also reports whether the statements settle the
 // verdict.
-func conclude(s *subject, said []Statement) (Verdict, bool) {
-	if v, found := objection(s, said); found {
+func conclude(s *subject, message []Statement) (Verdict, bool) {
+	if v, found := objection(s, message); found {
 		return v, true
 	}
-	well := worst(said, Good)
+	well := worst(message, Good)
 	sums := keep(well, func(one Statement) bool {
 		// Accepted and Valid do not suffice: the controller may still have to act on the object.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
-		if old := keep(said, isOldSum); len(old) > 0 {
+		if old := keep(message, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
 		// No condition says that the whole object is ready. The object is therefore ready only if
 		// no statement uses an unknown word or reports an unfinished step.
-		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
+		if doubt := worst(message, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
 			}
@@ -66,34 +66,34 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-func objection(s *subject, said []Statement) (Verdict, bool) {
-	if over := worst(said, Failed); len(over) > 0 {
+func objection(s *subject, message []Statement) (Verdict, bool) {
+	if over := worst(message, Failed); len(over) > 0 {
 		reason := "Failed"
 		if strings.HasPrefix(over[0].Name, "Stalled") {
 			reason = "Stalled"
 		}
-		return failed(reason, sentence(over[0])+others(said, over[0]), valuesOf(over)...), true
+		return failed(reason, sentence(over[0])+others(message, over[0]), valuesOf(over)...), true
 	}
 	// A Ready condition of an earlier generation does not count.
-	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
-		return staleCondition(s, said[0].Name, said[0].Generation), true
+	if len(message) > 0 && isOldSum(message[0]) && message[0].Name == "Ready" {
+		return staleCondition(s, message[0].Name, message[0].Generation), true
 	}
-	if wrong := worst(said, Bad); len(wrong) > 0 {
-		v := notYet(wrong[0], worst(said, Good))
+	if wrong := worst(message, Bad); len(wrong) > 0 {
+		v := notYet(wrong[0], worst(message, Good))
 		v.Reason = "Unhealthy"
-		v.Message += others(said, wrong[0])
-		if under := worst(said, Paused); len(under) > 0 {
+		v.Message += others(message, wrong[0])
+		if under := worst(message, Paused); len(under) > 0 {
 			v.Reason, v.Message = "Paused", "it is paused ("+under[0].String()+"), and "+v.Message
 			return v, true
 		}
-		return lastingError(s, said, v), true
+		return lastingError(s, message, v), true
 	}
-	if stopped := worst(said, Paused); len(stopped) > 0 {
+	if stopped := worst(message, Paused); len(stopped) > 0 {
 		return unmet("Paused", "it is paused: "+stopped[0].String(), valuesOf(stopped)...), true
 	}
-	if busy := worst(said, Working); len(busy) > 0 {
-		v := notYet(busy[0], worst(said, Good))
-		v.Message += others(said, busy[0])
+	if busy := worst(message, Working); len(busy) > 0 {
+		v := notYet(busy[0], worst(message, Good))
+		v.Message += others(message, busy[0])
 		return v, true
 	}
 	return Verdict{}, false
@@ -101,9 +101,9 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 
 // lastingError marks the verdict as failed if an error has kept the object from being ready for
 // longer than errorGrace. A brief error may be part of a normal start.
-func lastingError(s *subject, said []Statement, v Verdict) Verdict {
+func lastingError(s *subject, message []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
-	for _, one := range said {
+	for _, one := range message {
 		if one.Sum && one.Condition && one.Meaning == Bad && one.Final && one.Value == "False" && !one.Since.IsZero() && slices.Contains(sums, one.Name) {
 			return s.lasting(latest(one.Since, s.time("metadata.creationTimestamp"), specChanged(s), s.began), errorGrace, v)
 		}
@@ -123,9 +123,9 @@ func notYet(one Statement, well []Statement) Verdict {
 	return unmet("InProgress", message, valuesOf(shown)...)
 }
 
-func others(said []Statement, but Statement) string {
+func others(message []Statement, but Statement) string {
 	var more []string
-	for _, one := range worst(said, Failed, Bad, Working) {
+	for _, one := range worst(message, Failed, Bad, Working) {
 		isPart := !one.Sum && one.Meaning == Bad && but.Sum
 		if one.Path != but.Path && (isPart || one.Detail() != "" && one.Detail() != but.Detail()) {
 			more = append(more, one.String())
@@ -139,8 +139,8 @@ func others(said []Statement, but Statement) string {
 
 const quoted = 8
 
-func quote(s *subject, said []Statement) Verdict {
-	conditions := keep(said, func(one Statement) bool { return !one.Old })
+func quote(s *subject, message []Statement) Verdict {
+	conditions := keep(message, func(one Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
 	var words []string
 	for _, one := range conditions[:min(quoted, len(conditions))] {
@@ -150,8 +150,8 @@ func quote(s *subject, said []Statement) Verdict {
 		words = append(words, fmt.Sprintf("and %d more", more))
 	}
 	for _, name := range []string{"message", "reason"} {
-		if said := s.text("status." + name); said != "" && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text.OneLine(said)) }) {
-			words = append(words, name+": "+text.OneLine(said))
+		if message := s.text("status." + name); message != "" && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text.OneLine(message)) }) {
+			words = append(words, name+": "+text.OneLine(message))
 		}
 	}
 	const advice = "; wait for your own expression instead"
@@ -166,11 +166,11 @@ func sentence(one Statement) string {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
 		return fmt.Sprintf("its condition %s is %q, which is not True, False or Unknown", one.Name, fmt.Sprint(one.Value))
 	case one.Condition && one.Within == "":
-		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
+		message := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
 		if one.Meaning != Good {
-			said += one.Detail()
+			message += one.Detail()
 		}
-		return said
+		return message
 	case one.Name == "ready" && one.Value == true:
 		return "it says that it is ready"
 	case one.Name == "ready" && one.Value == false:
@@ -205,17 +205,17 @@ func staleCondition(s *subject, kind string, generation int64) Verdict {
 
 // worst returns the statements with one of the given meanings, in the order of the given meanings.
 // Statements with the same meaning keep their order.
-func worst(said []Statement, meanings ...Meaning) []Statement {
+func worst(message []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
-		out = append(out, keep(said, func(one Statement) bool { return one.Meaning == m })...)
+		out = append(out, keep(message, func(one Statement) bool { return one.Meaning == m })...)
 	}
 	return out
 }
 
-func keep(said []Statement, wanted func(Statement) bool) []Statement {
+func keep(message []Statement, wanted func(Statement) bool) []Statement {
 	var out []Statement
-	for _, one := range said {
+	for _, one := range message {
 		if wanted(one) {
 			out = append(out, one)
 		}
@@ -223,9 +223,9 @@ func keep(said []Statement, wanted func(Statement) bool) []Statement {
 	return out
 }
 
-func valuesOf(said []Statement) []Value {
+func valuesOf(message []Statement) []Value {
 	out := make([]Value, 0, 4)
-	for _, one := range said[:min(4, len(said))] {
+	for _, one := range message[:min(4, len(message))] {
 		out = append(out, Value{Expr: one.Path, Value: one.Value})
 	}
 	return out

@@ -25,7 +25,7 @@ func evaluateVolume(s *subject) Verdict {
 	phase := s.text("status.phase")
 	switch phase {
 	case "Failed":
-		return failed("VolumeFailed", "it could not be reclaimed"+podSaid(s), s.values("status.phase")...)
+		return failed("VolumeFailed", "it could not be reclaimed"+podMessage(s), s.values("status.phase")...)
 	case "Available", "Bound", "Released":
 		return met("its phase is "+phase, s.values("status.phase")...)
 	}
@@ -113,12 +113,12 @@ func evaluateRoute(s *subject) Verdict {
 	}
 	var values []Value
 	for _, parent := range parents {
-		said := &subject{generation: s.generation, conditions: conditionsAt(parent, s.generation, "conditions")}
+		message := &subject{generation: s.generation, conditions: conditionsAt(parent, s.generation, "conditions")}
 		kinds := []string{"Accepted"}
-		if said.condition("ResolvedRefs").there() {
+		if message.condition("ResolvedRefs").there() {
 			kinds = append(kinds, "ResolvedRefs")
 		}
-		v := needs(kinds...)(said)
+		v := needs(kinds...)(message)
 		name := textAt(parent, "parentRef.name")
 		for i := range v.Values {
 			v.Values[i].Expr = `self.status.parents[parentRef.name="` + name + `"].` + v.Values[i].Expr[len("self."):]

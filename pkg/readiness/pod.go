@@ -53,8 +53,8 @@ func evaluatePod(s *subject) Verdict {
 // failed. A container with an exit code of 0 did not.
 func evaluateFailedPod(s *subject) Verdict {
 	values := s.values("status.phase")
-	if said := podSaid(s); said != "" {
-		return failed("PodFailed", "it has failed"+said, append(values, s.values("status.reason")...)...)
+	if message := podMessage(s); message != "" {
+		return failed("PodFailed", "it has failed"+message, append(values, s.values("status.reason")...)...)
 	}
 	// A sidecar, which is an init container, may also end with an error once the others have ended.
 	for _, list := range []string{"status.containerStatuses", "status.initContainerStatuses"} {
@@ -83,7 +83,7 @@ func failedExit(c map[string]any, path string) (exit string, value Value, failin
 	return "", Value{}, false
 }
 
-func podSaid(s *subject) string {
+func podMessage(s *subject) string {
 	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.detail()
 }
 
@@ -92,7 +92,7 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 	if c.reason == "" {
 		v.Reason = "InProgress"
 	}
-	// If a node is nominated, the scheduler is evicting other Pods from it to make room.
+	// If a node is nominated, the scheduler is evicting other Pods from it to free capacity.
 	if c.reason != "Unschedulable" || s.text("status.nominatedNodeName") != "" {
 		return v
 	}

@@ -247,7 +247,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 		r.out = append(r.out, s)
 		return
 	}
-	if c.Type == "Running" && tellsOfWork(c.Message) {
+	if c.Type == "Running" && reportsWork(c.Message) {
 		class = working // The operator is running, not the object.
 	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
@@ -259,9 +259,9 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	r.out = append(r.out, s)
 }
 
-// tellsOfWork reports whether a message begins by describing work in progress, as in "Creating the
+// reportsWork reports whether a message begins by describing work in progress, as in "Creating the
 // queue".
-func tellsOfWork(message string) bool {
+func reportsWork(message string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
 }

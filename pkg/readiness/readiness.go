@@ -76,7 +76,7 @@ func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 // EvaluateSince is [Rule.Evaluate] for a wait that began at the given time. Errors count as lasting
 // only from that time on, because earlier ones may have been fixed.
 func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
-	if v, decided := Common(obj, now); decided {
+	if v, decided := Settles(obj, now); decided {
 		return v
 	}
 	s := newSubject(obj, now)
@@ -90,10 +90,10 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common evaluates the conditions common to all rules, including rules in other packages. An object
+// Settles evaluates the conditions common to all rules, including rules in other packages. An object
 // that does not exist, is being deleted, or has a status for another generation is not ready.
 // Common reports whether this settles the verdict.
-func Common(obj map[string]any, now time.Time) (Verdict, bool) {
+func Settles(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true
 	}

@@ -68,11 +68,11 @@ type Statement struct {
 
 // String returns the statement as a sentence: "Ready is False (NoDisk): the disk is full".
 func (s Statement) String() string {
-	said := s.Name + " is " + text.OneLine(fmt.Sprint(s.Value))
+	message := s.Name + " is " + text.OneLine(fmt.Sprint(s.Value))
 	if s.Within != "" {
-		said = text.OneLine(s.Within) + ": " + said
+		message = text.OneLine(s.Within) + ": " + message
 	}
-	return said + s.Detail()
+	return message + s.Detail()
 }
 
 // Detail returns the reason and the message as the end of a sentence.
@@ -220,23 +220,23 @@ func (r *reader) isWhole(words []string) bool {
 	return left <= 1
 }
 
-func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
-	wrong := isErrorReason(said.Reason)
+func (r *reader) meaning(c class, negated bool, message object.Condition) Meaning {
+	wrong := isErrorReason(message.Reason)
 	switch {
-	case said.Status == "Unknown":
+	case message.Status == "Unknown":
 		if c == good && !negated {
 			return Working
 		}
 		return Nothing
-	case said.Severity == "Info" || said.Status == "False" && isBenign(said.Reason):
+	case message.Severity == "Info" || message.Status == "False" && isBenign(message.Reason):
 		return Nothing
 	}
-	switch truth := said.Status == "True"; c {
+	switch truth := message.Status == "True"; c {
 	case good, mild, runs:
 		return r.positive(c, truth != negated, wrong)
 	case bad:
 		if truth != negated {
-			if isStop(said.Type) {
+			if isStop(message.Type) {
 				return Failed
 			}
 			return Bad
@@ -247,9 +247,9 @@ func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
 		}
 	case working:
 		switch {
-		case truth != negated && said.Reason == "" && strings.HasSuffix(said.Type, "Progressing"):
+		case truth != negated && message.Reason == "" && strings.HasSuffix(message.Type, "Progressing"):
 			return Nothing // Deployments keep this condition when they are done.
-		case truth != negated && !isDone(said.Reason):
+		case truth != negated && !isDone(message.Reason):
 			return orBad(wrong, Working)
 		case truth == negated:
 			return orBad(wrong, Nothing)

@@ -157,13 +157,13 @@ func evaluateStatefulSet(s *subject) Verdict {
 		return unobserved(s)
 	}
 	want, replicas, ready := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.readyReplicas")
-	available, tells := s.whole("status.availableReplicas")
+	available, reports := s.whole("status.availableReplicas")
 	switch {
 	case replicas > want:
 		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
 	case ready < want:
 		return unmet("InProgress", ofReplicas(ready, want, "ready"), s.values("status.readyReplicas", "spec.replicas")...)
-	case tells && available < want:
+	case reports && available < want:
 		return unmet("InProgress", ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 	}
 	return statefulSetRevision(s, want)
@@ -207,8 +207,8 @@ func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
-	want, tells := s.whole("status.desiredNumberScheduled")
-	if !tells {
+	want, reports := s.whole("status.desiredNumberScheduled")
+	if !reports {
 		return unmet("NoStatus", "it is not known yet how many nodes should run its Pod", s.values("status.desiredNumberScheduled")...)
 	}
 	current, updated := s.count("status.currentNumberScheduled"), s.count("status.updatedNumberScheduled")
@@ -256,14 +256,14 @@ func (r *reader) counts(path, within string, spec, fields map[string]any) {
 		}
 		if total, found := totalOf(of, spec, fields); found {
 			s.Value, s.Meaning = fmt.Sprintf("%d of %d", n, total), enough(n, total)
-			if wanted, stated := number(spec[of]); stated && wanted == 0 && n == 0 && total == 0 && r.observed {
+			if wanted, declared := number(spec[of]); declared && wanted == 0 && n == 0 && total == 0 && r.observed {
 				s.Meaning = Good
 			}
 			r.out = append(r.out, s)
 		}
 	}
-	wanted, stated := number(spec["replicas"])
-	if n, ok := number(fields["replicas"]); ok && stated && n > wanted {
+	wanted, declared := number(spec["replicas"])
+	if n, ok := number(fields["replicas"]); ok && declared && n > wanted {
 		r.out = append(r.out, Statement{Path: path + ".replicas", Name: "replicas", Within: within, Value: fmt.Sprintf("%d, but %d wanted", n, wanted), Meaning: Working})
 	}
 }

@@ -110,14 +110,14 @@ func inLines(text string, width int) string {
 
 // leak returns a part of a value that the text contains in any form; "" if there is none.
 func leak(text, value string) string {
-	const telling = 8
+	const reporting = 8
 	for _, form := range []string{
 		value, base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
 		fmt.Sprintf("%x", value), url.QueryEscape(value), url.PathEscape(value), strconv.QuoteToASCII(value),
 		html.EscapeString(value), inXML(value), inASCII(value, `\x%02x`, ""), inASCII(value, `\%03o`, ""), fmt.Sprintf("%d", []byte(value)), fmt.Sprintf("% x", value),
 	} {
-		for at := 0; at+telling <= len(form); at++ {
-			if part := form[at : at+telling]; strings.Contains(text, part) {
+		for at := 0; at+reporting <= len(form); at++ {
+			if part := form[at : at+reporting]; strings.Contains(text, part) {
 				return part
 			}
 		}

@@ -124,14 +124,14 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	if err != nil {
 		return Step{}, err
 	}
-	step.Body = n.body(n.stated(entries, manager))
+	step.Body = n.body(n.declared(entries, manager))
 	return step, nil
 }
 
-// stated returns the manager's fields. If these are only metadata, the run may have deleted a
-// member of its set that the manager never applied; stated then adds the fields that others
+// declared returns the manager's fields. If these are only metadata, the run may have deleted a
+// member of its set that the manager never applied; declared then adds the fields that others
 // applied.
-func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
+func (n Note) declared(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {
 		switch field {

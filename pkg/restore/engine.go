@@ -84,7 +84,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			e.fail(ctx, n, err)
 			return
 		}
-		attempts.Saw(live)
+		attempts.OnRead(live)
 		step, err := Decide(n, live, e.Manager)
 		if err != nil {
 			e.fail(ctx, n, err)
@@ -104,7 +104,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			return
 		}
 		if n.valued {
-			attempts.Wrote(n.After)
+			attempts.OnWritten(n.After)
 		}
 		if err := attempts.Again(ctx); err != nil {
 			e.fail(ctx, n, err)

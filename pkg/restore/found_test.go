@@ -94,7 +94,7 @@ func TestFailedRollbackReportsCurrentState(t *testing.T) {
 func failed(t *testing.T, server *refusing, n restore.Note, ctx context.Context) event.RolledBack { //nolint:revive // t comes first
 	t.Helper()
 	n.Ref = object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "x"}
-	var told event.RolledBack
+	var reported event.RolledBack
 	engine := restore.Engine{
 		Server: server, Manager: "k8sconnect",
 		Remove: func(context.Context, object.Kind, object.Ref, types.UID, func(*unstructured.Unstructured) string) error {
@@ -105,7 +105,7 @@ func failed(t *testing.T, server *refusing, n restore.Note, ctx context.Context)
 		},
 		Emit: func(e event.Event) {
 			if back, ok := e.(event.RolledBack); ok {
-				told = back
+				reported = back
 			}
 		},
 	}
@@ -113,8 +113,8 @@ func failed(t *testing.T, server *refusing, n restore.Note, ctx context.Context)
 	if err := engine.Run(ctx, [][]restore.Note{{n}}); !errors.As(err, &incomplete) || incomplete.Failed != 1 {
 		t.Errorf("got error %v, want an IncompleteError with one failed object", err)
 	}
-	if told.Action != event.Failed || told.Err == nil {
-		t.Errorf("got event %+v, want a failure with an error", told)
+	if reported.Action != event.Failed || reported.Err == nil {
+		t.Errorf("got event %+v, want a failure with an error", reported)
 	}
-	return told
+	return reported
 }

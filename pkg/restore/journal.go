@@ -32,9 +32,9 @@ type entry struct {
 	removed, pruned bool
 }
 
-// Wrote records a write. For each object, the journal keeps the state before the first write and
+// OnWritten records a write. For each object, the journal keeps the state before the first write and
 // the state after the last write; both arguments may be nil.
-func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
+func (j *Journal) OnWritten(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
 	defer j.mu.Unlock()

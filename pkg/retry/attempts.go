@@ -37,12 +37,12 @@ type Attempts struct {
 // At begins the attempts at a write and starts the clock.
 func At(ref object.Ref) *Attempts { return &Attempts{ref: ref, began: time.Now()} }
 
-// Saw records the object that an attempt read; nil if there is none. Its changes since the previous
+// OnRead records the object that an attempt read; nil if there is none. Its changes since the previous
 // version reveal the other writers.
-func (a *Attempts) Saw(live *unstructured.Unstructured) { a.others.saw(live) }
+func (a *Attempts) OnRead(live *unstructured.Unstructured) { a.others.saw(live) }
 
-// Wrote records the object as it was after one of our writes. The receiver may be nil.
-func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
+// OnWritten records the object as it was after one of our writes. The receiver may be nil.
+func (a *Attempts) OnWritten(answer *unstructured.Unstructured) {
 	if a != nil && answer != nil {
 		a.others.last = answer
 	}

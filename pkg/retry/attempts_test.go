@@ -67,10 +67,10 @@ func TestLostErrorNamesOtherWriters(t *testing.T) {
 			}}}}
 		}
 		attempts := At(web)
-		attempts.Saw(version(1, 1, 1))
-		attempts.Saw(version(2, 1, 2))
-		attempts.Wrote(version(2, 3, 2))
-		attempts.Saw(version(4, 3, 2))
+		attempts.OnRead(version(1, 1, 1))
+		attempts.OnRead(version(2, 1, 2))
+		attempts.OnWritten(version(2, 3, 2))
+		attempts.OnRead(version(4, 3, 2))
 		var err error
 		for err == nil {
 			err = attempts.Again(t.Context())

@@ -19,19 +19,19 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// WithMeant appends the word that was probably meant: "flx (did you mean flux?)".
-func WithMeant(name string, known []string) string {
-	if meant := Nearest(name, known); meant != "" {
-		return name + " (did you mean " + meant + "?)"
+// WithSuggestion appends the word that was probably meant: "flx (did you mean flux?)".
+func WithSuggestion(name string, known []string) string {
+	if intended := Nearest(name, known); intended != "" {
+		return name + " (did you mean " + intended + "?)"
 	}
 	return name
 }
 
-// AllWithMeant calls [WithMeant] for each name.
-func AllWithMeant(names, known []string) []string {
+// AllWithSuggestions calls [WithSuggestion] for each name.
+func AllWithSuggestions(names, known []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
-		out[i] = WithMeant(name, known)
+		out[i] = WithSuggestion(name, known)
 	}
 	return out
 }

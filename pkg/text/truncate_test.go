@@ -60,9 +60,9 @@ func TestExcerpt(t *testing.T) {
 // The end of a wrapped error names the cause, so it is kept.
 func TestExcerptKeepsTheCause(t *testing.T) {
 	const cause = "429 Too Many Requests - Server message: toomanyrequests: You have reached your unauthenticated pull rate limit"
-	said := `failed to pull and unpack image "registry.example/library/app:1": failed to copy: httpReadSeeker: failed open: ` +
+	message := `failed to pull and unpack image "registry.example/library/app:1": failed to copy: httpReadSeeker: failed open: ` +
 		"unexpected status code https://registry.example/v2/library/app/manifests/sha256:" + strings.Repeat("1f1fbc8a", 8) + ": " + cause
-	if got := Excerpt(said); !strings.HasSuffix(got, cause) {
+	if got := Excerpt(message); !strings.HasSuffix(got, cause) {
 		t.Error(got)
 	}
 }

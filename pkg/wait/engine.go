@@ -118,7 +118,7 @@ func (r *run) end(it *item, action event.Action) {
 	}
 	r.pending--
 	it.view.pending--
-	delete(r.unsaid, it)
+	delete(r.unreported, it)
 	if it.timer != nil {
 		it.timer.Stop()
 	}
@@ -176,11 +176,11 @@ type explained struct {
 // group runs goroutines that send messages to the run until the group's context ends.
 type group struct {
 	sync.WaitGroup
-	tell func(message)
+	report func(message)
 }
 
 func newGroup(ctx context.Context, to chan<- message) *group {
-	return &group{tell: func(m message) {
+	return &group{report: func(m message) {
 		select {
 		case to <- m:
 		case <-ctx.Done():
@@ -188,4 +188,4 @@ func newGroup(ctx context.Context, to chan<- message) *group {
 	}}
 }
 
-func (g *group) start(watch func(tell func(message))) { g.Go(func() { watch(g.tell) }) }
+func (g *group) start(watch func(report func(message))) { g.Go(func() { watch(g.report) }) }

@@ -68,10 +68,10 @@ func (r *run) ask(ctx context.Context, asking *group) {
 		}
 		return
 	}
-	asking.start(func(tell func(message)) {
+	asking.start(func(report func(message)) {
 		ctx, cancel := context.WithTimeout(ctx, explaining)
 		defer cancel()
-		tell(message{explained: &explained{items, now, r.Explain(ctx, objects)}})
+		report(message{explained: &explained{items, now, r.Explain(ctx, objects)}})
 	})
 }
 
@@ -92,7 +92,7 @@ func (r *run) explained(e explained) {
 			continue
 		}
 		h.causes = e.Causes[i]
-		if h.told.News(h.causes, nil) {
+		if h.reported.News(h.causes, nil) {
 			r.Emit(event.Stalled{Ref: it.ref, Since: h.moved, Causes: h.causes})
 		}
 		r.lasts(it, h)

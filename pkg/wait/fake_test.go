@@ -49,7 +49,7 @@ type world struct {
 
 type listener struct {
 	sel    object.Selection
-	tell   chan object.Change
+	report chan object.Change
 	closed bool
 }
 
@@ -89,7 +89,7 @@ func (w *world) publish(s *spec.Schema) {
 	w.schema = s
 }
 
-func (w *world) Watch(ctx context.Context, _ object.Kind, sel object.Selection, tell func(object.Change)) error {
+func (w *world) Watch(ctx context.Context, _ object.Kind, sel object.Selection, report func(object.Change)) error {
 	w.mu.Lock()
 	w.lists++
 	if w.refuse != nil {
@@ -98,12 +98,12 @@ func (w *world) Watch(ctx context.Context, _ object.Kind, sel object.Selection, 
 			return err
 		}
 	}
-	l := &listener{sel: sel, tell: make(chan object.Change, 1000)}
+	l := &listener{sel: sel, report: make(chan object.Change, 1000)}
 	w.watches = append(w.watches, l)
 	blind, slow := w.blind, w.slow
 	w.mu.Unlock()
 	if blind {
-		tell(object.Unreadable{Err: fmt.Errorf("connection refused")})
+		report(object.Unreadable{Err: fmt.Errorf("connection refused")})
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
@@ -121,15 +121,15 @@ func (w *world) Watch(ctx context.Context, _ object.Kind, sel object.Selection, 
 	}
 	w.mu.Unlock()
 	for _, c := range append(there, object.Synced{}) {
-		tell(c)
+		report(c)
 	}
 	for {
 		select {
-		case c, open := <-l.tell:
+		case c, open := <-l.report:
 			if !open {
 				return &meta.NoKindMatchError{GroupKind: jobs.GVK.GroupKind()}
 			}
-			tell(c)
+			report(c)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -143,7 +143,7 @@ func selects(sel object.Selection, u *unstructured.Unstructured) bool {
 func (w *world) say(u *unstructured.Unstructured, c object.Change) {
 	for _, l := range w.watches {
 		if selects(l.sel, u) && !l.closed {
-			l.tell <- c
+			l.report <- c
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (w *world) unserve() {
 	defer w.mu.Unlock()
 	w.served, w.objects = nil, map[string]*unstructured.Unstructured{}
 	for _, l := range w.watches {
-		close(l.tell)
+		close(l.report)
 		l.closed = true
 	}
 }
@@ -248,19 +248,19 @@ func later(targets []Target) []Target {
 type outcome struct {
 	// Results maps names of objects to results, such as "met" and "timeout: does not exist".
 	Results map[string]string
-	// Told is when each result was emitted.
-	Told   map[string]time.Duration
-	After  time.Duration
-	Err    error
-	Warned []string
-	Judged int
-	Events []event.Event
+	// Reported is when each result was emitted.
+	Reported map[string]time.Duration
+	After    time.Duration
+	Err      error
+	Warned   []string
+	Judged   int
+	Events   []event.Event
 }
 
 // wait runs an engine in virtual time. Meanwhile, happens changes the world.
 func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) outcome {
 	t.Helper()
-	out := outcome{Results: map[string]string{}, Told: map[string]time.Duration{}}
+	out := outcome{Results: map[string]string{}, Reported: map[string]time.Duration{}}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		e.Source = w
@@ -268,7 +268,7 @@ func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) o
 			out.Events = append(out.Events, ev)
 			switch ev := ev.(type) {
 			case event.Waited:
-				out.Told[ev.Ref.Name] = time.Since(began)
+				out.Reported[ev.Ref.Name] = time.Since(began)
 				out.Results[ev.Ref.Name] = strings.TrimSuffix(string(ev.Action)+": "+ev.Note, ": ")
 			case event.Warned:
 				out.Warned = append(out.Warned, ev.Ref.Name+" "+ev.Text)

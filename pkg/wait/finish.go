@@ -42,7 +42,7 @@ func (r *run) finish(ctx context.Context) error {
 		default:
 			outcome.Late++
 		}
-		if !it.lateTold {
+		if !it.lateReported {
 			late, results = append(late, it), append(results, result)
 		}
 	}
@@ -208,7 +208,7 @@ func Selected(typ string, sel object.Selection) string {
 const bursts = 100 * time.Millisecond
 
 func (r *run) dirty(it *item) {
-	r.unsaid[it] = true
+	r.unreported[it] = true
 	if r.flush == nil {
 		r.flush = time.After(bursts)
 	}
@@ -218,26 +218,26 @@ func (r *run) say() {
 	r.flush = nil
 	next := time.Minute
 	for _, it := range r.items {
-		if !r.unsaid[it] {
+		if !r.unreported[it] {
 			continue
 		}
 		now := event.Judged{Ref: it.ref, Conditions: it.verdict.conditions, Note: it.note}
 		if it.live == nil {
 			now.Note = notThere(it)
 		}
-		if reflect.DeepEqual(it.told, now) {
-			delete(r.unsaid, it)
+		if reflect.DeepEqual(it.reported, now) {
+			delete(r.unreported, it)
 			continue
 		}
 		if left := it.burst.Left(time.Now()); left > 0 {
 			next = min(next, left)
 			continue
 		}
-		delete(r.unsaid, it)
-		it.told = now
+		delete(r.unreported, it)
+		it.reported = now
 		r.Emit(now)
 	}
-	if len(r.unsaid) > 0 {
+	if len(r.unreported) > 0 {
 		r.flush = time.After(next)
 	}
 }

@@ -21,33 +21,33 @@ import (
 
 // follow watches until ctx ends or the view has nothing more to learn. While the kind is not
 // served, follow keeps looking it up, even if the kind was served before (edge case 45).
-func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
+func (e *Engine) follow(ctx context.Context, v *view, report func(message)) {
 	kind, goals, compiled := v.kind, v.goals(), v.compiled // Copy these fields, because the run may change the view.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
 			var err error
-			if kind, compiled, err = e.serve(ctx, v, goals, tell); err != nil {
-				tell(message{view: v, err: err})
+			if kind, compiled, err = e.serve(ctx, v, goals, report); err != nil {
+				report(message{view: v, err: err})
 				return
 			}
-			tell(message{view: v, kind: kind, compiled: compiled})
+			report(message{view: v, kind: kind, compiled: compiled})
 		}
 		v.sight.Kind = kind
-		err := e.watch(ctx, v, compiled, tell, func(c object.Change) {
+		err := e.watch(ctx, v, compiled, report, func(c object.Change) {
 			pauses = untilServed()
-			tell(message{view: v, change: c})
+			report(message{view: v, change: c})
 		})
 		if !meta.IsNoMatchError(err) || ctx.Err() != nil {
-			tell(message{view: v, err: err})
+			report(message{view: v, err: err})
 			return
 		}
-		tell(message{view: v, gone: true, err: err})
+		report(message{view: v, gone: true, err: err})
 		kind.Resource = ""
 		// Without a pause, a kind that appears in discovery but cannot be listed would be requested
 		// in a tight loop.
 		if err := retry.For(ctx, pauses.Step()); err != nil {
-			tell(message{view: v, err: err})
+			report(message{view: v, err: err})
 			return
 		}
 	}
@@ -55,7 +55,7 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 
 // watch follows the view's objects, and requests the kind's schema if a goal needs it. The server
 // may publish a schema seconds after its kind.
-func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
+func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, report func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
 	ctx, end := context.WithCancel(ctx)
@@ -68,7 +68,7 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 				fault = err
 				end()
 			case typed != nil:
-				tell(message{view: v, kind: kind, compiled: typed})
+				report(message{view: v, kind: kind, compiled: typed})
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
 
-func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
+func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, report func(message)) (object.Kind, map[*Goal]*conditions, error) {
 	pauses := untilServed()
 	for {
 		kind, err := e.Source.Resource(ctx, v.typ)
@@ -113,7 +113,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 		if !meta.IsNoMatchError(err) {
 			return kind, nil, err
 		}
-		tell(message{view: v, gone: true, err: err})
+		report(message{view: v, gone: true, err: err})
 		if err := retry.For(ctx, pauses.Step()); err != nil {
 			return kind, nil, err
 		}

@@ -96,7 +96,7 @@ func TestObjectMovesDuringExplanation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(movable(1))
 		var moved []bool
-		told := 0
+		reported := 0
 		e := Engine{
 			Timeout: time.Minute, StuckAfter: 15 * time.Second,
 			Explain: func(_ context.Context, objects []Stalled) Explanations {
@@ -111,7 +111,7 @@ func TestObjectMovesDuringExplanation(t *testing.T) {
 		}
 		e.Source, e.Emit = w, func(e event.Event) {
 			if _, ok := e.(event.Stalled); ok {
-				told++
+				reported++
 			}
 			if result, ok := e.(event.Waited); ok && len(result.Causes) > 0 {
 				t.Errorf("the result has causes %v", result.Causes)
@@ -119,8 +119,8 @@ func TestObjectMovesDuringExplanation(t *testing.T) {
 		}
 		time.AfterFunc(17*time.Second, func() { w.put(movable(2)) })
 		err := e.Run(t.Context(), named(goal(t, complete), "a"))
-		if err == nil || told != 0 || len(moved) < 2 || !moved[1] {
-			t.Errorf("error %v, %d reports; moved before explanations: %v", err, told, moved)
+		if err == nil || reported != 0 || len(moved) < 2 || !moved[1] {
+			t.Errorf("error %v, %d reports; moved before explanations: %v", err, reported, moved)
 		}
 	})
 }

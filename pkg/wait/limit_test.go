@@ -179,8 +179,8 @@ func TestExpiredLimitReportsCauses(t *testing.T) {
 					results = append(results, e)
 				}
 			}
-			if len(results) != 2 || results[0].Ref.Name != "a" || len(results[0].Causes) != 1 || got.Told["a"] > seconds(31) {
-				t.Errorf("%+v, reported at %s", results, got.Told)
+			if len(results) != 2 || results[0].Ref.Name != "a" || len(results[0].Causes) != 1 || got.Reported["a"] > seconds(31) {
+				t.Errorf("%+v, reported at %s", results, got.Reported)
 			}
 		})
 	}

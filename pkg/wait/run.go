@@ -47,7 +47,7 @@ func (r *run) follow(ctx context.Context) {
 	watches := newGroup(ctx, messages)
 	defer func() { cancel(); watches.Wait() }()
 	for _, v := range r.views {
-		watches.start(func(tell func(message)) { r.Engine.follow(ctx, v, tell) })
+		watches.start(func(report func(message)) { r.Engine.follow(ctx, v, report) })
 	}
 	var deadline, existence <-chan time.Time
 	if r.Timeout > 0 {
@@ -68,13 +68,13 @@ func (r *run) follow(ctx context.Context) {
 			r.ask(ctx, watches)
 		case m := <-messages:
 			for _, v := range r.receive(ctx, m) {
-				watches.start(func(tell func(message)) { r.Engine.follow(ctx, v, tell) })
+				watches.start(func(report func(message)) { r.Engine.follow(ctx, v, report) })
 			}
 		case it := <-r.rechecks:
 			r.evaluate(ctx, it)
 		case <-r.flush:
 			r.say()
-			r.tellMissing(ctx, watches)
+			r.reportMissing(ctx, watches)
 		case <-existence: // finished may be true now.
 		case <-deadline:
 			left := r.timeUp(ctx)
@@ -87,7 +87,7 @@ func (r *run) follow(ctx context.Context) {
 			return
 		}
 		if len(r.expired) > 0 && !r.finished() { // Otherwise, r.finish reports them.
-			r.tellExpired(ctx, watches)
+			r.reportExpired(ctx, watches)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 
 // hang is what the run knows about an object that makes no progress.
 type hang struct {
-	marks schedule.Marks
-	told  schedule.Told
+	marks    schedule.Marks
+	reported schedule.Reported
 	// moved is when the object last made progress; asked is when the last explanation of it began.
 	moved, asked time.Time
 	causes       []event.Cause
@@ -181,7 +181,7 @@ func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 // lastLook is short, because a user does not want to wait much longer than the timeout.
 const lastLook = 5 * time.Second
 
-var errNotTold = errors.New("could not find out in time whether the server serves the kind")
+var errNotReported = errors.New("could not find out in time whether the server serves the kind")
 
 // evaluateOnce reads and evaluates the objects once. The run does so when the timeout expires,
 // because the state at that moment counts (edge case 54), or instead of waiting (edge case 53).
@@ -197,9 +197,9 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	for _, v := range r.views {
 		if v.ended == nil && (v.pending > 0 || !v.synced) {
 			if v.kind.Resource == "" { // The last answer may be outdated.
-				v.unserved, v.blind = nil, errNotTold
+				v.unserved, v.blind = nil, errNotReported
 			}
-			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+			looks.start(func(report func(message)) { r.lookAt(ctx, v, report) })
 		}
 	}
 	done := make(chan struct{})
@@ -208,7 +208,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 		select {
 		case m := <-messages:
 			for _, v := range r.receive(ctx, m) {
-				looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+				looks.start(func(report func(message)) { r.lookAt(ctx, v, report) })
 			}
 		case <-done:
 			return
@@ -216,7 +216,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	}
 }
 
-func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
+func (e *Engine) lookAt(ctx context.Context, v *view, report func(message)) {
 	v.sight.Kind = v.kind
 	if v.kind.Resource == "" {
 		served, err := e.Source.Resource(ctx, v.typ)
@@ -224,10 +224,10 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 		case ctx.Err() != nil: // Time is up.
 			return
 		case meta.IsNoMatchError(err):
-			tell(message{view: v, gone: true, err: err})
+			report(message{view: v, gone: true, err: err})
 			return
 		case err != nil:
-			tell(message{view: v, err: err})
+			report(message{view: v, err: err})
 			return
 		}
 		compiled, err := e.compileAll(ctx, served, v.goals())
@@ -235,18 +235,18 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			tell(message{view: v, err: err})
+			report(message{view: v, err: err})
 			return
 		}
 		v.sight.Kind = served
-		tell(message{view: v, kind: served, compiled: compiled})
+		report(message{view: v, kind: served, compiled: compiled})
 	}
-	err := v.sight.List(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
+	err := v.sight.List(ctx, func(c object.Change) { report(message{view: v, change: c}) })
 	switch {
 	case err == nil, ctx.Err() != nil: // The list is complete, or time is up.
 	case meta.IsNoMatchError(err):
-		tell(message{view: v, gone: true, err: err})
+		report(message{view: v, gone: true, err: err})
 	default:
-		tell(message{view: v, err: err})
+		report(message{view: v, err: err})
 	}
 }

@@ -35,11 +35,11 @@ type run struct {
 
 	// missing contains the items that did not exist at first and have not been reported yet.
 	missing []*item
-	// told contains the reported reasons for missing objects.
-	told map[string]bool
-	// unsaid contains the items that changed since their last report.
-	unsaid map[*item]bool
-	flush  <-chan time.Time
+	// reported contains the reported reasons for missing objects.
+	reported map[string]bool
+	// unreported contains the items that changed since their last report.
+	unreported map[*item]bool
+	flush      <-chan time.Time
 
 	// pending, met and left count items by state; named counts the items whose names were given at
 	// the start.
@@ -65,7 +65,7 @@ func newRun(e *Engine, targets []Target) *run {
 	r := &run{
 		Engine: e, began: time.Now(),
 		rechecks: make(chan *item), over: make(chan struct{}),
-		unsaid: map[*item]bool{}, told: map[string]bool{},
+		unreported: map[*item]bool{}, reported: map[string]bool{},
 		stalls: schedule.New[*item](schedule.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
 	}
 	type place struct{ kind, namespace string }
@@ -184,17 +184,17 @@ type item struct {
 	note             string
 	why              string // a possible reason why the object is missing
 
-	verdict verdict
-	whole   *unstructured.Unstructured // if the caller asked for objects
-	told    event.Judged               // the last report
-	burst   schedule.Burst
-	done    bool // set once action is the result
-	action  event.Action
+	verdict  verdict
+	whole    *unstructured.Unstructured // if the caller asked for objects
+	reported event.Judged               // the last report
+	burst    schedule.Burst
+	done     bool // set once action is the result
+	action   event.Action
 	// expired is set if the object ran out of time during the wait. Its result is then late.
-	// lateTold is set once that has been reported.
-	expired, lateTold bool
-	late              *event.Waited
-	timer             *time.Timer // for the next evaluation
+	// lateReported is set once that has been reported.
+	expired, lateReported bool
+	late                  *event.Waited
+	timer                 *time.Timer // for the next evaluation
 }
 
 func (it *item) away() bool {
@@ -211,7 +211,7 @@ func (r *run) missed(it *item) {
 	}
 }
 
-func (r *run) tellMissing(ctx context.Context, asking *group) {
+func (r *run) reportMissing(ctx context.Context, asking *group) {
 	missing := r.missing
 	r.missing = nil
 	if len(missing) == 0 || r.Absent == nil {
@@ -225,8 +225,8 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	r.Emit(event.Warned{Text: what})
 	for _, it := range missing[:min(asked, len(missing))] {
 		kind, ref := it.view.kind, it.ref
-		asking.start(func(tell func(message)) {
-			tell(message{view: it.view, item: it, why: r.Absent(ctx, kind, ref)})
+		asking.start(func(report func(message)) {
+			report(message{view: it.view, item: it, why: r.Absent(ctx, kind, ref)})
 		})
 	}
 }
@@ -234,10 +234,10 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 // absentFor records why an item is missing, and reports each reason once.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
-	if why == "" || r.told[why] {
+	if why == "" || r.reported[why] {
 		return
 	}
-	r.told[why] = true
+	r.reported[why] = true
 	r.Emit(event.Warned{Text: why})
 }
 

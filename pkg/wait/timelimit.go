@@ -328,7 +328,7 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 	return time.Until(last.at)
 }
 
-func (r *run) tellExpired(ctx context.Context, asking *group) {
+func (r *run) reportExpired(ctx context.Context, asking *group) {
 	items := r.expired
 	r.expired = nil
 	var ask []*item
@@ -343,17 +343,17 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 			objects = append(objects, Stalled{Ref: it.ref, Moved: true, Fresh: true})
 			continue
 		}
-		r.tellLate(it)
+		r.reportLate(it)
 	}
 	if len(ask) == 0 {
 		return
 	}
-	asking.start(func(tell func(message)) {
+	asking.start(func(report func(message)) {
 		ctx, cancel := context.WithTimeout(ctx, explaining)
 		defer cancel()
 		said := r.Explain(ctx, objects)
 		if ctx.Err() == nil || len(said.Causes) == len(ask) {
-			tell(message{late: ask, causes: said.Causes})
+			report(message{late: ask, causes: said.Causes})
 		}
 	})
 }
@@ -361,13 +361,13 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 func (r *run) lateExplained(items []*item, causes [][]event.Cause) {
 	for i, it := range items {
 		it.late.Causes = causes[i]
-		r.tellLate(it)
+		r.reportLate(it)
 	}
 }
 
-func (r *run) tellLate(it *item) {
-	if !it.lateTold {
-		it.lateTold = true
+func (r *run) reportLate(it *item) {
+	if !it.lateReported {
+		it.lateReported = true
 		r.Emit(*it.late)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // A view with Patience fails with a *[BlindError]. It reports a kind as not served only after a
 // second try, because a server that is just starting may not know the kind yet. If the server fails
 // to answer, the view makes no such report, because the kind may still be served.
-func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
+func (v *View) Follow(ctx context.Context, report func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	defer func() {
@@ -32,7 +32,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}
 	missing := false
 	for {
-		err := v.watch(ctx, giveUp, tell)
+		err := v.watch(ctx, giveUp, report)
 		unserved := meta.IsNoMatchError(err)
 		lacks := unserved && (v.isFirst() || !object.IsUnanswered(err))
 		switch {
@@ -41,7 +41,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 		case v.Patience == 0, !MayPass(err), missing && lacks, !unserved && v.isFirst():
 			return err
 		case !lacks:
-			v.receive(object.Unreadable{Err: err}, giveUp, tell)
+			v.receive(object.Unreadable{Err: err}, giveUp, report)
 		}
 		missing = lacks
 		if err := retry.For(ctx, pauses.Step()); err != nil {
@@ -57,12 +57,12 @@ func MayPass(err error) bool {
 }
 
 // List reports the existing objects and then returns nil, without watching for changes.
-func (v *View) List(ctx context.Context, tell func(object.Change)) error {
+func (v *View) List(ctx context.Context, report func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	all := false
 	err := v.watch(ctx, end, func(c object.Change) {
-		tell(c)
+		report(c)
 		if _, all = c.(object.Synced); all {
 			end(nil)
 		}
@@ -82,7 +82,7 @@ func (v *View) isFirst() bool {
 	return v.First != nil && !v.seen
 }
 
-func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell func(object.Change)) error {
+func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, report func(object.Change)) error {
 	v.begin()
 	server := v.Server
 	if v.isFirst() {
@@ -90,7 +90,7 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 	}
 	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
 		if ctx.Err() == nil { // An interrupt is not a failure.
-			v.receive(change, giveUp, tell)
+			v.receive(change, giveUp, report)
 		}
 	})
 }

@@ -20,7 +20,7 @@ type Watcher interface {
 	// Watch reports the selected objects and their changes until ctx ends or an error occurs that a
 	// retry does not fix. If the server does not serve the kind, or no longer serves it,
 	// meta.IsNoMatchError is true for the error.
-	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
+	Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error
 }
 
 // View is a set of objects to watch. Calls to Follow and List must not overlap. Change the exported
@@ -118,7 +118,7 @@ func (v *View) Split(err error) []*View {
 	return views
 }
 
-func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tell func(object.Change)) {
+func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, report func(object.Change)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch c := change.(type) {
@@ -134,21 +134,21 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 		v.blind.end()
 		if !v.listed { // After that, the watch reports deletions.
 			v.listed, v.seen = true, true
-			v.tellMissing(tell)
+			v.reportMissing(report)
 		}
 	case object.Unreadable:
 		v.blind.add(c.Err, v.Tolerates(), &v.mu, giveUp)
 	}
-	tell(change)
+	report(change)
 }
 
 func keyOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// tellMissing reports objects as gone if the first list of a watch lacks them: objects that an
+// reportMissing reports objects as gone if the first list of a watch lacks them: objects that an
 // earlier watch saw, and named objects that were never seen.
-func (v *View) tellMissing(tell func(object.Change)) {
+func (v *View) reportMissing(report func(object.Change)) {
 	missing := map[types.NamespacedName]types.UID{}
 	namespace := v.selection().Namespace
 	for name := range v.named {
@@ -163,6 +163,6 @@ func (v *View) tellMissing(tell func(object.Change)) {
 	}
 	for key, uid := range missing {
 		delete(v.known, key)
-		tell(object.Gone{Object: object.Stub(v.Kind, key, uid)})
+		report(object.Gone{Object: object.Stub(v.Kind, key, uid)})
 	}
 }

@@ -24,8 +24,8 @@ var configMaps = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "
 // watch is the script of one watch: the changes that it reports, and the error with which it ends;
 // nil if it does not end.
 type watch struct {
-	tells []object.Change
-	ends  error
+	reports []object.Change
+	ends    error
 }
 
 // script is a Watcher that plays scripted watches in order. It repeats the last one.
@@ -34,11 +34,11 @@ type script struct {
 	asked   []object.Selection
 }
 
-func (s *script) Watch(ctx context.Context, _ object.Kind, sel object.Selection, tell func(object.Change)) error {
+func (s *script) Watch(ctx context.Context, _ object.Kind, sel object.Selection, report func(object.Change)) error {
 	s.asked = append(s.asked, sel)
 	w := s.watches[min(len(s.asked), len(s.watches))-1]
-	for _, change := range w.tells {
-		tell(change)
+	for _, change := range w.reports {
+		report(change)
 	}
 	if w.ends != nil {
 		return w.ends
@@ -80,9 +80,9 @@ var (
 	missing = &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
 )
 
-// errUntold is the error for a kind whose absence only a proxy reports, and not the server behind
+// errUnreported is the error for a kind whose absence only a proxy reports, and not the server behind
 // it.
-var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
+var errUnreported = fmt.Errorf("%w: %w", missing, unreachableError{})
 
 type unreachableError struct{}
 
@@ -141,7 +141,7 @@ func TestFollow(t *testing.T) {
 		},
 		"an error of discovery does not make a kind missing": {
 			nil, time.Minute,
-			[]watch{{[]object.Change{synced}, trouble}, {nil, errUntold}, {nil, errUntold}, {nil, missing}, {nil, errUntold}, {[]object.Change{synced}, refused}},
+			[]watch{{[]object.Change{synced}, trouble}, {nil, errUnreported}, {nil, errUnreported}, {nil, missing}, {nil, errUnreported}, {[]object.Change{synced}, refused}},
 			[]string{"synced", "cannot see", "cannot see", "cannot see", "cannot see", "synced"},
 			refused,
 		},
@@ -153,9 +153,9 @@ func TestFollow(t *testing.T) {
 					Server: &script{watches: tt.watches}, Kind: configMaps, Names: tt.names, Patience: tt.patience,
 					Selection: object.Selection{Namespace: "prod"},
 				}
-				var told []string
-				err := v.Follow(t.Context(), func(c object.Change) { told = append(told, say(c)) })
-				if diff := cmp.Diff(tt.want, told); diff != "" || !errors.Is(err, tt.err) {
+				var reported []string
+				err := v.Follow(t.Context(), func(c object.Change) { reported = append(reported, say(c)) })
+				if diff := cmp.Diff(tt.want, reported); diff != "" || !errors.Is(err, tt.err) {
 					t.Errorf("%v\n%s", err, diff)
 				}
 			})
@@ -232,8 +232,8 @@ func TestSearch(t *testing.T) {
 // slow is a Watcher that reports nothing, and returns an error after a while.
 type slow struct{ gives time.Duration }
 
-func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
-	tell(blind)
+func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, report func(object.Change)) error {
+	report(blind)
 	select {
 	case <-time.After(s.gives):
 		return trouble
@@ -259,11 +259,11 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 func TestViewList(t *testing.T) {
 	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
 	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
-	var told []string
-	if err := v.List(t.Context(), func(c object.Change) { told = append(told, say(c)) }); err != nil {
+	var reported []string
+	if err := v.List(t.Context(), func(c object.Change) { reported = append(reported, say(c)) }); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"prod/a 1", "prod/b  gone", "synced"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"prod/a 1", "prod/b  gone", "synced"}, reported); diff != "" {
 		t.Error(diff)
 	}
 	v.Server = &script{watches: []watch{{ends: missing}}}

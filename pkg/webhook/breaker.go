@@ -53,7 +53,7 @@ type breaker struct {
 	once      sync.Once
 	suspended atomic.Bool
 	circuit   circuit
-	said      string // the last logged error; empty once a step succeeds
+	message   string // the last logged error; empty once a step succeeds
 }
 
 func (b *breaker) lead() { b.once.Do(func() { close(b.led) }) }
@@ -122,9 +122,9 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 func (b *breaker) say(ctx context.Context, err error) {
 	switch {
 	case err == nil:
-		b.said = ""
-	case ctx.Err() == nil && b.said != err.Error():
-		b.said = err.Error()
+		b.message = ""
+	case ctx.Err() == nil && b.message != err.Error():
+		b.message = err.Error()
 		b.log.Error(err, "cannot test the API server's calls")
 	}
 }

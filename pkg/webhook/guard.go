@@ -50,17 +50,17 @@ type guard struct {
 }
 
 func (g *guard) Run(ctx context.Context) error {
-	for said := ""; ; {
+	for message := ""; ; {
 		pause := guardEvery
 		switch err := g.step(ctx); {
 		case err == nil:
-			said = ""
+			message = ""
 		case ctx.Err() != nil:
 		default:
 			pause = guardAgain
 			passes := apierrors.IsConflict(err) || errors.Is(err, errNoCertificate) || errors.Is(err, errUntrusted)
-			if !passes && said != err.Error() {
-				said = err.Error()
+			if !passes && message != err.Error() {
+				message = err.Error()
 				g.log.Error(err, "cannot guard the webhook configuration")
 			}
 		}

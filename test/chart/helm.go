@@ -56,13 +56,13 @@ func (h *Helm) Try(ctx context.Context, args ...string) (string, error) {
 }
 
 func (h *Helm) run(ctx context.Context, args ...string) (stdout, stderr string, err error) {
-	var out, said bytes.Buffer
+	var out, message bytes.Buffer
 	cmd := exec.CommandContext(ctx, h.binary, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &said
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &message
 	if err := cmd.Run(); err != nil {
-		return "", "", fmt.Errorf("helm %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
+		return "", "", fmt.Errorf("helm %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(message.Bytes()))
 	}
-	return out.String(), said.String(), nil
+	return out.String(), message.String(), nil
 }
 
 // Run runs Helm, and fails the test if Helm fails.
@@ -75,14 +75,14 @@ func (h *Helm) Run(t testing.TB, args ...string) string {
 	return out
 }
 
-// Said is like Run, and returns stderr, such as warnings of the API server.
-func (h *Helm) Said(t testing.TB, args ...string) string {
+// Stderr is like Run, and returns stderr, such as warnings of the API server.
+func (h *Helm) Stderr(t testing.TB, args ...string) string {
 	t.Helper()
-	_, said, err := h.run(t.Context(), args...)
+	_, message, err := h.run(t.Context(), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said
+	return message
 }
 
 // Render returns the objects of a release "release" in the namespace "home".

@@ -163,7 +163,7 @@ func complaints(t *testing.T, sets []string) []string {
 	if err == nil {
 		t.Fatal("all values are accepted")
 	}
-	said := make([]string, len(sets))
+	message := make([]string, len(sets))
 	_, text, _ := strings.Cut(err.Error(), "in the following chart(s):\n")
 	of := -1
 	for line := range strings.Lines(text) {
@@ -172,10 +172,10 @@ func complaints(t *testing.T, sets []string) []string {
 				t.Fatal(err)
 			}
 		} else if of >= 0 {
-			said[of] += line
+			message[of] += line
 		}
 	}
-	return said
+	return message
 }
 
 // Helm accepts release names that are not valid names of a Service. The chart refuses them before

@@ -63,17 +63,17 @@ func TestServedKubectl(t *testing.T) {
 		{"delete", "cm", "a"},
 		{"wait", "--for=delete", "cm/a", "--timeout=1s"},
 	} {
-		said := map[string]string{}
+		message := map[string]string{}
 		for namespace, program := range programs {
 			cmd := exec.CommandContext(t.Context(), program, append(args, "-n", namespace, "--kubeconfig", c.KubeconfigPath)...)
 			cmd.Dir, cmd.Stdin = dir, strings.NewReader(manifest)
 			out, _ := cmd.CombinedOutput()
 			words := strings.Fields(strings.ReplaceAll(string(out), namespace, "NS"))
 			slices.Sort(words) // entries with the same second are in any order
-			said[namespace] = strings.Join(words, " ") + " " + cmd.ProcessState.String()
+			message[namespace] = strings.Join(words, " ") + " " + cmd.ProcessState.String()
 		}
-		if said["served"] != said["itself"] {
-			t.Errorf("kubectl %q\n  served: %s\n  itself: %s", args, said["served"], said["itself"])
+		if message["served"] != message["itself"] {
+			t.Errorf("kubectl %q\n  served: %s\n  itself: %s", args, message["served"], message["itself"])
 		}
 	}
 	alone := t.TempDir() // without a program for what the server declines

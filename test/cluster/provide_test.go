@@ -66,8 +66,8 @@ func TestProvideUsesSuitableAssets(t *testing.T) {
 			if err != nil || got != want {
 				t.Errorf("%s, %v; want %s", got, err, want)
 			}
-			if said := out.String(); !strings.Contains(said, test.says) || test.says == "" && said != "" {
-				t.Errorf("output is %q, want %q", said, test.says)
+			if message := out.String(); !strings.Contains(message, test.says) || test.says == "" && message != "" {
+				t.Errorf("output is %q, want %q", message, test.says)
 			}
 		})
 	}
@@ -125,8 +125,8 @@ func TestBuildOffline(t *testing.T) {
 	if !ok || failure.Program != apiServer || !strings.Contains(failure.Hint(), "GOPROXY") || !strings.Contains(failure.Hint(), EnvAssets) {
 		t.Errorf("%v", err)
 	}
-	if said := out.String(); !strings.Contains(said, "building kube-apiserver (1 of 1)") {
-		t.Errorf("output is %q, want the name of the program being built", said)
+	if message := out.String(); !strings.Contains(message, "building kube-apiserver (1 of 1)") {
+		t.Errorf("output is %q, want the name of the program being built", message)
 	}
 	err = filepath.WalkDir(cache, func(path string, entry os.DirEntry, err error) error {
 		if strings.Contains(path, ".partial-") {

@@ -23,8 +23,8 @@ import (
 // The tour needs no network once everything is built, and leaves no processes or files behind.
 func TestDemoOffline(t *testing.T) {
 	d := start(t, script(), "GOPROXY=off")
-	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
-		t.Errorf("%v:\n%s", err, d.said())
+	if err := d.wait(); err != nil || !strings.Contains(d.message(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.message())
 	}
 	d.checkNothingLeft()
 }
@@ -47,11 +47,11 @@ func TestDemoWithAssets(t *testing.T) {
 		}
 	}
 	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "KUBEBUILDER_ASSETS="+assets)...)
-	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
-		t.Errorf("%v:\n%s", err, d.said())
+	if err := d.wait(); err != nil || !strings.Contains(d.message(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.message())
 	}
-	if said := d.said(); !strings.Contains(said, "KUBEBUILDER_ASSETS: "+assets) || strings.Contains(said, "building etcd") {
-		t.Errorf("the tour does not use the control plane in KUBEBUILDER_ASSETS:\n%s", said)
+	if message := d.message(); !strings.Contains(message, "KUBEBUILDER_ASSETS: "+assets) || strings.Contains(message, "building etcd") {
+		t.Errorf("the tour does not use the control plane in KUBEBUILDER_ASSETS:\n%s", message)
 	}
 	d.checkNothingLeft()
 }
@@ -60,8 +60,8 @@ func TestDemoWithAssets(t *testing.T) {
 func TestDemoOfflineAndCold(t *testing.T) {
 	circle.Full(t)
 	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
-	if err := d.wait(); err == nil || !strings.Contains(d.said(), "GOPROXY=off") {
-		t.Errorf("%v:\n%s", err, d.said())
+	if err := d.wait(); err == nil || !strings.Contains(d.message(), "GOPROXY=off") {
+		t.Errorf("%v:\n%s", err, d.message())
 	}
 	d.checkNothingLeft()
 }
@@ -106,7 +106,7 @@ func TestDemoInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := d.wait(); err == nil {
-				t.Errorf("the tour did not fail after the signal:\n%s", d.said())
+				t.Errorf("the tour did not fail after the signal:\n%s", d.message())
 			}
 			d.checkNothingLeft()
 		})
@@ -130,14 +130,14 @@ func TestDemoKilled(t *testing.T) {
 			_ = d.wait() // killed
 			for begin := time.Now(); len(d.processes()) > 0; time.Sleep(20 * time.Millisecond) {
 				if time.Since(begin) > 10*time.Minute {
-					t.Fatalf("still running: %v\n%s", d.processes(), d.said())
+					t.Fatalf("still running: %v\n%s", d.processes(), d.message())
 				}
 			}
 		})
 	}
 	d := start(t, script(), "GOPROXY=off")
-	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
-		t.Errorf("%v:\n%s", err, d.said())
+	if err := d.wait(); err != nil || !strings.Contains(d.message(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.message())
 	}
 	d.checkNothingLeft()
 }
@@ -148,7 +148,7 @@ func (d *demo) reaches(so func(*demo) bool) {
 	for !so(d) {
 		select {
 		case <-d.ended:
-			d.t.Fatalf("the tour ended before it reached the expected point:\n%s", d.said())
+			d.t.Fatalf("the tour ended before it reached the expected point:\n%s", d.message())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -174,7 +174,7 @@ func all(conditions ...func(*demo) bool) func(*demo) bool {
 
 func says(texts ...string) func(*demo) bool {
 	return func(d *demo) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(d.said(), text) })
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(d.message(), text) })
 	}
 }
 
@@ -229,7 +229,7 @@ func (d *demo) Write(p []byte) (int, error) {
 	return d.out.Write(p)
 }
 
-func (d *demo) said() string {
+func (d *demo) message() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.out.String()
@@ -243,10 +243,10 @@ func (d *demo) wait() error {
 func (d *demo) checkNothingLeft() {
 	d.t.Helper()
 	if left := d.processes(); len(left) > 0 {
-		d.t.Errorf("still running: %v\n%s", left, d.said())
+		d.t.Errorf("still running: %v\n%s", left, d.message())
 	}
 	if left, err := os.ReadDir(d.tmp); err != nil || len(left) > 0 {
-		d.t.Errorf("left behind: %v, %v\n%s", left, err, d.said())
+		d.t.Errorf("left behind: %v, %v\n%s", left, err, d.message())
 	}
 }
 

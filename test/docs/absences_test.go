@@ -41,13 +41,13 @@ func TestAbsences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, side := range []struct{ of, in, said string }{
+	for _, side := range []struct{ of, in, message string }{
 		{claims.String(), string(listed), "is not in the list"}, {string(listed), claims.String(), "is in the list, and on no page"},
 	} {
 		known := strings.Split(side.in, "\n")
 		for line := range strings.Lines(side.of) {
 			if line = strings.TrimSuffix(line, "\n"); !slices.Contains(known, line) {
-				t.Errorf("%s %s: if the claim is true, run with -update", line, side.said)
+				t.Errorf("%s %s: if the claim is true, run with -update", line, side.message)
 			}
 		}
 	}

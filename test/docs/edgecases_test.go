@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// untold contains the edge cases that no test covers yet, each with the reason.
-var untold = map[int]string{}
+// unreported contains the edge cases that no test covers yet, each with the reason.
+var unreported = map[int]string{}
 
 var (
 	numbered = regexp.MustCompile(`(?m)^(\d+)\. `)
@@ -33,7 +33,7 @@ func TestEdgeCases(t *testing.T) {
 	for _, m := range numbered.FindAllStringSubmatch(string(list), -1) {
 		known[atoi(m[1])] = true
 	}
-	told, citations := map[int]bool{}, 0
+	reported, citations := map[int]bool{}, 0
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -52,7 +52,7 @@ func TestEdgeCases(t *testing.T) {
 			for _, digits := range number.FindAllString(m[1], -1) {
 				n := atoi(digits)
 				citations++
-				told[n] = told[n] || isTest
+				reported[n] = reported[n] || isTest
 				if !known[n] {
 					t.Errorf("%s cites edge case %d, which test/edge-cases.md does not list", path, n)
 				}
@@ -64,10 +64,10 @@ func TestEdgeCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range slices.Sorted(maps.Keys(known)) {
-		switch why, excused := untold[n]; {
-		case told[n] && excused:
+		switch why, excused := unreported[n]; {
+		case reported[n] && excused:
 			t.Errorf("edge case %d has a test: take it out of the list of those without (%s)", n, why)
-		case !told[n] && !excused:
+		case !reported[n] && !excused:
 			t.Errorf("no test names edge case %d", n)
 		}
 	}

@@ -53,11 +53,11 @@ func Parse(name, text string) (*Page, error) {
 	for i := 0; i < len(p.Lines); i++ {
 		line := p.Lines[i]
 		if m := comment.FindStringSubmatch(line); m != nil {
-			said, closed := strings.CutSuffix(strings.TrimSpace(m[2]), "-->")
-			said = strings.TrimSpace(said)
+			message, closed := strings.CutSuffix(strings.TrimSpace(m[2]), "-->")
+			message = strings.TrimSpace(message)
 			switch m[1] {
 			case "not run:":
-				reason = said
+				reason = message
 				for ; !closed; i++ {
 					if i+1 == len(p.Lines) {
 						return nil, fmt.Errorf("%s:%d: a comment without an end", name, i+1)
@@ -71,7 +71,7 @@ func Parse(name, text string) (*Page, error) {
 				}
 				continue
 			case "needs:":
-				p.Needs = append(p.Needs, said)
+				p.Needs = append(p.Needs, message)
 				continue
 			}
 			end, err := p.until(i+1, "-->")
@@ -79,7 +79,7 @@ func Parse(name, text string) (*Page, error) {
 				return nil, err
 			}
 			kind := map[string]Kind{"run": Script, "file": File, "picture": Picture}[m[1]]
-			p.Blocks = append(p.Blocks, Block{Kind: kind, Name: said, First: i + 1, End: end})
+			p.Blocks = append(p.Blocks, Block{Kind: kind, Name: message, First: i + 1, End: end})
 			i = end
 			continue
 		}

@@ -61,7 +61,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 				err = fmt.Errorf("exit status %d", status)
 			}
 			if err != nil {
-				return count, append(faults, fmt.Sprintf("%s: %v of\n%s\n%s", where, err, text, said(sent))), nil
+				return count, append(faults, fmt.Sprintf("%s: %v of\n%s\n%s", where, err, text, message(sent))), nil
 			}
 		case Picture:
 			count.Pictures++
@@ -78,7 +78,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 				sent, _, err := shell.Run(s.Command, patience)
 				got := Plain(Screen(strings.ReplaceAll(sent, r.Home, "~")))
 				if err != nil {
-					return count, append(faults, fmt.Sprintf("%s: %v: $ %s\n%s", where, err, s.Command, said(sent))), nil
+					return count, append(faults, fmt.Sprintf("%s: %v: $ %s\n%s", where, err, s.Command, message(sent))), nil
 				}
 				if Same(s.Shown, got) {
 					continue
@@ -133,6 +133,6 @@ func write(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-func said(sent string) string { return indented(Plain(Screen(sent))) }
+func message(sent string) string { return indented(Plain(Screen(sent))) }
 
 func indented(lines []string) string { return "    " + strings.Join(lines, "\n    ") }

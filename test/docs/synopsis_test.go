@@ -18,7 +18,7 @@ import (
 
 // understood runs the plugin's command line without its work, so that an unknown verb or flag is an
 // error.
-func understood(t *testing.T, words []string) (ok bool, said string) {
+func understood(t *testing.T, words []string) (ok bool, message string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	status := cli.Main(t.Context(), append(append([]string{"kubectl-k8sconnect"}, words...), "--help"),
@@ -115,8 +115,8 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: a call without a verb", path)
 				continue
 			}
-			if ok, said := understood(t, words); !ok {
-				t.Errorf("%s: kubectl k8sconnect %s: %s", path, strings.Join(words, " "), said)
+			if ok, message := understood(t, words); !ok {
+				t.Errorf("%s: kubectl k8sconnect %s: %s", path, strings.Join(words, " "), message)
 			}
 		}
 		return nil

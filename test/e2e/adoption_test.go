@@ -74,7 +74,7 @@ func TestAdoptionKilled(t *testing.T) {
 				}
 				return false
 			}, proxy.Fault{})
-			want := told(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+			want := reported(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
 			p.Heal()
 			if !strings.Contains(want, `"adopted"`) {
 				t.Fatalf("nothing is adopted: %s", want)
@@ -90,7 +90,7 @@ func TestAdoptionKilled(t *testing.T) {
 				r.signal(t, syscall.SIGKILL)
 				r.wait(t)
 				p.Heal()
-				got := told(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+				got := reported(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("killed before request %d of %d (-want +got):\n%s", n+1, requests.Load(), diff)
 				}
@@ -99,9 +99,9 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// told is the content of a run's JSON report about objects, without their places in files and
+// reported is the content of a run's JSON report about objects, without their places in files and
 // without times.
-func told(r *run, ns string) string {
+func reported(r *run, ns string) string {
 	var out struct{ Objects []json.RawMessage }
 	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
 		return err.Error()

@@ -113,12 +113,12 @@ func TestTooLittleTime(t *testing.T) {
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=1m", "-o", "stream")
 	forecast := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`)
-	var said []string
+	var message []string
 	r.until(t, "the run forecasts that it will not finish", func() bool {
-		said = forecast.FindStringSubmatch(r.stdout.String())
-		return said != nil
+		message = forecast.FindStringSubmatch(r.stdout.String())
+		return message != nil
 	})
-	if will, _ := strconv.Atoi(said[1]); will >= 333 {
+	if will, _ := strconv.Atoi(message[1]); will >= 333 {
 		t.Errorf("%d objects were forecast, want fewer than 333", will)
 	}
 }

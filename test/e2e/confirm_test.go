@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// stated is the input before the review, and wanted the reviewed one. They contain each kind of
+// declared is the input before the review, and wanted the reviewed one. They contain each kind of
 // change once, and an unchanged object.
-const stated = `
+const declared = `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, annotations: {k8sconnect.io/yield: .spec.replicas}}
@@ -42,7 +42,7 @@ const (
 )
 
 func wanted() string {
-	return strings.NewReplacer(`"app:1"`, `"app:2"`, `{k: "1", l`, `{k: "2", l`, "eA==", "eQ==").Replace(stated) + coming
+	return strings.NewReplacer(`"app:1"`, `"app:2"`, `{k: "1", l`, `{k: "2", l`, "eA==", "eQ==").Replace(declared) + coming
 }
 
 // mutation is a change between a diff and the write of a confirmed apply.
@@ -183,7 +183,7 @@ type reviewedRun struct {
 func reviewedSet(t *testing.T, c *cluster.Cluster, m mutation) reviewedRun {
 	t.Helper()
 	ns := namespace(t, c)
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, stated+leaving), "--apply-set=shop").ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, declared+leaving), "--apply-set=shop").ends(t, 0)
 	set := []string{"-n", ns, "--apply-set=shop", "--prune", "-f"}
 	plan := confirmable(t, c, append(set, file(t, wanted()))...)
 	text := wanted()
@@ -311,7 +311,7 @@ func TestConfirmAtomic(t *testing.T) {
 			p, kubeconfig := proxied(t, c)
 			ns := namespace(t, c)
 			last := strings.NewReplacer("annotations: {", "annotations: {config.kubernetes.io/depends-on: /namespaces/"+ns+"/ConfigMap/frozen, ")
-			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, last.Replace(stated)+leaving+frozen), "--apply-set=shop").ends(t, 0)
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, last.Replace(declared)+leaving+frozen), "--apply-set=shop").ends(t, 0)
 			values := func() string {
 				return kubectl(t, c, "get", "configmap/a", "configmap/old", "configmap/new", "secret/s", "configmap/frozen", "deployment/web", "-n", ns, "--ignore-not-found",
 					"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.data}{.spec.template.spec.containers[0].image}{"\n"}{end}`)

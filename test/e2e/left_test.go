@@ -33,18 +33,18 @@ func TestFieldsRemovedFromManifest(t *testing.T) {
 	if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil || len(got.Objects) != 1 {
 		t.Fatalf("%v: %s", err, r)
 	}
-	var said []string
+	var message []string
 	for _, c := range got.Objects[0].Removed {
-		said = append(said, "removed "+c.Path)
+		message = append(message, "removed "+c.Path)
 	}
 	for _, c := range got.Objects[0].Released {
-		said = append(said, "released "+c.Path+" to "+c.Owners[0].Manager)
+		message = append(message, "released "+c.Path+" to "+c.Owners[0].Manager)
 	}
 	want := []string{
 		"removed .data.a", "removed .metadata.annotations.gone", "removed .metadata.labels.ours",
 		"released .data.b to them", "released .metadata.labels.both to them",
 	}
-	if diff := cmp.Diff(want, said); diff != "" {
+	if diff := cmp.Diff(want, message); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, r)
 	}
 	if left := kubectl(t, c, "get", "configmap/x", "-n", ns, "-o", "jsonpath={.metadata.labels}{.metadata.annotations}{.data}"); left != `{"both":"a","theirs":"a"}{"b":"b","c":"c"}` {

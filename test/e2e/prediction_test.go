@@ -121,11 +121,11 @@ func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 		seen.count(d)
 		agree(t, what+", nothing chosen", d, asking[i], blocked)
 	}
-	told, telling, told2 := p.results(t, "diff", "--take=all"), p.results(t, "apply", "--take=all", "--dry-run=server"), p.results(t, "apply", "--take=all")
-	for i, d := range told {
-		agree(t, what+", dry run", d, telling[i], false)
-		agree(t, what+", apply", d, told2[i], false)
-		if told2[i].Action != "failed" && told2[i].Action != "skipped" {
+	reported, reporting, reported2 := p.results(t, "diff", "--take=all"), p.results(t, "apply", "--take=all", "--dry-run=server"), p.results(t, "apply", "--take=all")
+	for i, d := range reported {
+		agree(t, what+", dry run", d, reporting[i], false)
+		agree(t, what+", apply", d, reported2[i], false)
+		if reported2[i].Action != "failed" && reported2[i].Action != "skipped" {
 			p.happened(t, what, d)
 		}
 	}

@@ -56,8 +56,8 @@ func TestRolesToCopy(t *testing.T) {
 			kubeconfig := as(t, c, verb, ns)
 			works := func() (bool, *run) {
 				r := k8sconnect(t, kubeconfig, append([]string{verb, "-n", ns, "--timeout=5s"}, test.args()...)...)
-				said := r.stdout.String() + r.stderr.String()
-				lacks := regexp.MustCompile(`is forbidden|User "` + verb + `" cannot|NotPermitted`).MatchString(said)
+				message := r.stdout.String() + r.stderr.String()
+				lacks := regexp.MustCompile(`is forbidden|User "` + verb + `" cannot|NotPermitted`).MatchString(message)
 				return r.cmd.ProcessState.ExitCode() == test.status && (verb == "stuck" || verb == "delete" || !lacks), r
 			}
 			grant(t, c, role, ns, verb)

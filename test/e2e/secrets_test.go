@@ -23,12 +23,12 @@ const (
 
 // leaks returns a recognisable part of a canary that a text contains, however it is quoted.
 func leaks(text string) string {
-	const telling = 9
+	const reporting = 9
 	for _, value := range []string{canaryLive, canaryNew, canaryKept} {
 		encoded := base64.StdEncoding.EncodeToString([]byte(value))
 		for _, form := range append(strings.Split(value, "\n"), encoded, strings.ReplaceAll(value, `"`, `\"`)) {
-			for at := 0; at+telling <= len(form); at++ {
-				if part := form[at : at+telling]; strings.Contains(text, part) && !strings.Contains(part, "KEY--") && !strings.Contains(part, "-----") {
+			for at := 0; at+reporting <= len(form); at++ {
+				if part := form[at : at+reporting]; strings.Contains(text, part) && !strings.Contains(part, "KEY--") && !strings.Contains(part, "-----") {
 					return part
 				}
 			}

@@ -63,8 +63,8 @@ func spelled(value string) []string {
 
 // quoter is an admission webhook that quotes the values of Secrets, and stores its messages.
 type quoter struct {
-	mu   sync.Mutex
-	said []string
+	mu      sync.Mutex
+	message []string
 }
 
 func (q *quoter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +104,7 @@ func (q *quoter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q.mu.Lock()
 	for _, value := range secret.Data {
-		q.said = append(q.said, spelled(string(value))...)
+		q.message = append(q.message, spelled(string(value))...)
 	}
 	q.mu.Unlock()
 	review.Response, review.Request = response, nil
@@ -146,7 +146,7 @@ webhooks:
 	for asked, began := false, time.Now(); !asked; time.Sleep(100 * time.Millisecond) { // the API server notices the configuration a moment later
 		_ = exec.Command(c.Binary("kubectl"), "label", "secret", "--all", "a=b", "--dry-run=server", "-n", ns, "--kubeconfig", c.KubeconfigPath).Run()
 		q.mu.Lock()
-		asked = len(q.said) > 0
+		asked = len(q.message) > 0
 		q.mu.Unlock()
 		if time.Since(began) > time.Minute {
 			t.Fatal("the webhook was not called within a minute")
@@ -162,7 +162,7 @@ webhooks:
 		r := k8sconnect(t, c.KubeconfigPath, append(args, "-n", ns)...)
 		out := r.stdout.String() + r.stderr.String()
 		q.mu.Lock()
-		for _, form := range q.said {
+		for _, form := range q.message {
 			if strings.Contains(out, form) {
 				t.Errorf("output contains %q: %s", form, r)
 				break

@@ -58,8 +58,8 @@ func TestSetsWithSameNameAndDifferentKinds(t *testing.T) {
 	if leases := strings.Fields(kubectl(t, c, "get", "leases", "-n", ns, "-o", "name")); len(leases) != 2 {
 		t.Errorf("Leases: %s", leases)
 	}
-	if told := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=reason=RunSucceeded", "-o", "name"); len(strings.Fields(told)) != 4 {
-		t.Errorf("Events: %s", told)
+	if reported := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=reason=RunSucceeded", "-o", "name"); len(strings.Fields(reported)) != 4 {
+		t.Errorf("Events: %s", reported)
 	}
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", name, "-n", ns, "--yes").ends(t, 0)
 	if one, two := value(t, c, ns, "secret-0000"), value(t, c, ns, "configmap-0000"); one != "1" || two != "2" {

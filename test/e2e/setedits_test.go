@@ -73,10 +73,10 @@ func (s *story) editOne(t *testing.T, manifest *unstructured.Unstructured) (path
 	t.Helper()
 	const tries = 5
 	ref := s.ref(manifest)
-	stated := scalars(manifest.Object)
+	declared := scalars(manifest.Object)
 	r := rand.New(rand.NewPCG(seed(ref), 34))
-	r.Shuffle(len(stated), func(i, j int) { stated[i], stated[j] = stated[j], stated[i] })
-	for _, p := range stated[:min(tries, len(stated))] {
+	r.Shuffle(len(declared), func(i, j int) { declared[i], declared[j] = declared[j], declared[i] })
+	for _, p := range declared[:min(tries, len(declared))] {
 		live, err := s.api.get(t.Context(), ref)
 		if err != nil {
 			return "", false

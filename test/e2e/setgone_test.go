@@ -12,7 +12,7 @@ import (
 func TestParentDeletedDuringRun(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	said := "secret/shop -n NS: was deleted during this run"
+	message := "secret/shop -n NS: was deleted during this run"
 	for name, second := range map[string]string{"the same kinds": configMaps(3, 1, "2"), "a prune": configMaps(2, 1, "2")} {
 		t.Run(name, func(t *testing.T) {
 			ns := namespace(t, c)
@@ -23,7 +23,7 @@ func TestParentDeletedDuringRun(t *testing.T) {
 			})
 			t.Cleanup(p.Heal)
 			k8sconnect(t, kubeconfig, applySet(ns, file(t, second+left))...).ends(t, 0).
-				says(t, strings.ReplaceAll(said, "NS", ns))
+				says(t, strings.ReplaceAll(message, "NS", ns))
 			p.Heal()
 			k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, "2")))...).ends(t, 0).
 				says(t, "so the parent is created again").says(t, "pruned      serviceaccount/left")

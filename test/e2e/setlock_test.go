@@ -121,11 +121,11 @@ func TestLockRequests(t *testing.T) {
 	if gets != 1 || created != 1 || patched < 1 || p.Count("POST", events) != 2 {
 		t.Errorf("Lease: %d reads, %d creates, %d patches; %d Events; want 1, 1, at least 1; 2", gets, created, patched, p.Count("POST", events))
 	}
-	told := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=involvedObject.kind=Secret,involvedObject.name=shop",
+	reported := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=involvedObject.kind=Secret,involvedObject.name=shop",
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 	for _, want := range []string{"RunStarted: apply, run job-1, by ", ": 5 objects\n", "RunSucceeded: apply, run job-1, by "} {
-		if !strings.Contains(told, want) {
-			t.Errorf("no Event contains %q: %s", want, told)
+		if !strings.Contains(reported, want) {
+			t.Errorf("no Event contains %q: %s", want, reported)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestRightsOfALock(t *testing.T) {
 		return kubectlCommand(t, c, "auth", "can-i", "patch", "leases.coordination.k8s.io", "-n", ns, "--as="+user).Run() == nil
 	})
 	r := k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0)
-	if said := r.stdout.String() + r.stderr.String(); strings.Contains(said, "forbidden") || strings.Contains(said, "event") {
+	if message := r.stdout.String() + r.stderr.String(); strings.Contains(message, "forbidden") || strings.Contains(message, "event") {
 		t.Errorf("output mentions a missing right or Events: %s", r)
 	}
 }

@@ -57,7 +57,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 			continue
 		}
 		r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
-		if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
+		if message := r.stdout.String() + r.stderr.String(); complaint.MatchString(message) {
 			t.Errorf("output contains a complaint: %s", r)
 		}
 		if args[0] == "apply" {

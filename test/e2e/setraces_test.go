@@ -92,9 +92,9 @@ func TestUnservedKindOfASet(t *testing.T) {
 	set := file(t, configMaps(2, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
 	kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gizmo.example.com")
-	const said = "lists Gizmo.example.com among the kinds of its members"
-	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, said)
-	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
+	const message = "lists Gizmo.example.com among the kinds of its members"
+	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, message)
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, message)
 }
 
 // If another client deletes a set's parent, the next run reports that, recreates it, and still
@@ -106,9 +106,9 @@ func TestParentOfASetIsGone(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(4, 1, "1")+left))...).ends(t, 0)
 	kubectl(t, c, "delete", "secret", "shop", "-n", ns)
 	set := file(t, configMaps(3, 1, "1"))
-	said := "secret/shop -n " + ns + ": is gone, but 5 members of its set were found, so the parent is created again"
-	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 1).says(t, said).says(t, "2 to delete")
-	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, said).
+	message := "secret/shop -n " + ns + ": is gone, but 5 members of its set were found, so the parent is created again"
+	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 1).says(t, message).says(t, "2 to delete")
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, message).
 		says(t, "pruned      configmap/cm-0003").says(t, "pruned      serviceaccount/left")
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
 	if left := kubectl(t, c, "get", "configmap", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); left != "" {

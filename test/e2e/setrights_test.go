@@ -51,7 +51,7 @@ func TestRoleForSets(t *testing.T) {
 		bind(t, c, role, ns, user)
 		for _, args := range setRuns(t, "shop") {
 			r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
-			if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
+			if message := r.stdout.String() + r.stderr.String(); complaint.MatchString(message) {
 				t.Errorf("output contains a complaint: %s", r)
 			}
 			if args[0] == "apply" && kubectl(t, c, "get", "events", "-n", ns, "-o", "name") == "" {
@@ -74,11 +74,11 @@ func TestRoleForSets(t *testing.T) {
 				bind(t, c, *less, ns, user)
 				for _, args := range setRuns(t, "shop") {
 					r := k8sconnect(t, kubeconfig, append(args, "-n", ns, "--timeout=30s")...)
-					said := r.stdout.String() + r.stderr.String()
-					if r.cmd.ProcessState.ExitCode() == 0 && !complaint.MatchString(said) {
+					message := r.stdout.String() + r.stderr.String()
+					if r.cmd.ProcessState.ExitCode() == 0 && !complaint.MatchString(message) {
 						continue
 					}
-					if !names(said, right, rule.Resources[0]) {
+					if !names(message, right, rule.Resources[0]) {
 						t.Errorf("output does not name the missing right to %s %s: %s", right, rule.Resources[0], r)
 					}
 					return
@@ -90,8 +90,8 @@ func TestRoleForSets(t *testing.T) {
 }
 
 // names reports whether a text names a missing right.
-func names(said, right, resource string) bool {
-	for line := range strings.Lines(said) {
+func names(message, right, resource string) bool {
+	for line := range strings.Lines(message) {
 		if strings.Contains(line, resource) && strings.Contains(line, right) {
 			return true
 		}

@@ -217,7 +217,7 @@ func TestSets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			newStory(t, c, set).tell(t, folder)
+			newStory(t, c, set).report(t, folder)
 		})
 	}
 }

@@ -47,7 +47,7 @@ func newStory(t *testing.T, c *cluster.Cluster, set corpusSet) *story {
 	}
 }
 
-func (s *story) tell(t *testing.T, dir string) {
+func (s *story) report(t *testing.T, dir string) {
 	for _, ns := range s.needs {
 		kubectl(t, s.cluster, "create", "namespace", ns)
 	}

@@ -35,8 +35,8 @@ func TestHangingRequestIsReported(t *testing.T) {
 	ns := namespace(t, c)
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), proxy.Fault{Delay: 15 * time.Second, Status: http.StatusForbidden})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), "--server-timeout=4s").ends(t, 1)
-	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for a response; the API server itself is healthy$`)
-	if n := len(said.FindAllString(r.stderr.String(), -1)); n != 1 {
+	message := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for a response; the API server itself is healthy$`)
+	if n := len(message.FindAllString(r.stderr.String(), -1)); n != 1 {
 		t.Errorf("reported %d times at once, want once: %s", n, r)
 	}
 	r.says(t, "0 of 1 applied; configmap/cm-0000 -n "+ns+" (")

@@ -137,8 +137,8 @@ spec:
 		cause = why(t, c, "v1", "ConfigMap", ns, "one")[0]
 		return cause.Code == stuck.FinalizerControllerCrashing
 	})
-	said := strings.Join(cause.Evidence, "\n")
-	if !strings.Contains(said, "restarted 7 times") || !strings.Contains(said, "exit code 2") || !strings.Contains(cause.Next, "--previous") {
+	message := strings.Join(cause.Evidence, "\n")
+	if !strings.Contains(message, "restarted 7 times") || !strings.Contains(message, "exit code 2") || !strings.Contains(cause.Next, "--previous") {
 		t.Errorf("evidence %q, next %s", cause.Evidence, cause.Next) // not run: kwok has no logs
 	}
 	verbSays(t, c, stuck.FinalizerControllerCrashing, "configmap/one", "-n", ns)

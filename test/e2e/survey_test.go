@@ -156,14 +156,14 @@ func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
 			}
 			return false
 		}
-		sum := func(key, manager string, paths, told []string) {
+		sum := func(key, manager string, paths, reported []string) {
 			shared := 0
 			for _, path := range paths {
 				if isShared(path, manager) {
 					shared++
 				}
 			}
-			add(key, len(paths), shared, told)
+			add(key, len(paths), shared, reported)
 		}
 		for row, paths := range rows {
 			sum("row "+row, of[row], paths, nil)
@@ -175,9 +175,9 @@ func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
 				slices.Sort(sole)
 				sum(fmt.Sprintf("leaving %s %s %s", manager, o.Kind, o.Name), manager, paths, sole)
 			}
-			if told := outside[manager]; manager != "flux" && !strings.HasPrefix(manager, "kube-") && len(told) > 0 {
-				slices.Sort(told)
-				sum(fmt.Sprintf("unexpected %s %s %s", manager, o.Kind, o.Name), manager, told, told)
+			if reported := outside[manager]; manager != "flux" && !strings.HasPrefix(manager, "kube-") && len(reported) > 0 {
+				slices.Sort(reported)
+				sum(fmt.Sprintf("unexpected %s %s %s", manager, o.Kind, o.Name), manager, reported, reported)
 			}
 		}
 	}

@@ -112,9 +112,9 @@ func (d document) use(s *spec.Schema) use {
 func (u use) relation() openapi.Relation {
 	switch {
 	case slices.Contains(u.Type, "array"):
-		listType, said := u.extensions["x-kubernetes-list-type"]
+		listType, message := u.extensions["x-kubernetes-list-type"]
 		_, strategy := u.extensions["x-kubernetes-patch-strategy"]
-		if said && listType != "atomic" || !said && strategy {
+		if message && listType != "atomic" || !message && strategy {
 			return openapi.Granular
 		}
 		return openapi.Atomic

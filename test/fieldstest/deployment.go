@@ -9,7 +9,7 @@ import (
 
 // Deployment returns a live Deployment and its applied manifest.
 func Deployment(containers, variables int) (live, manifest *unstructured.Unstructured) {
-	var stated, present, held strings.Builder
+	var declared, present, held strings.Builder
 	for c := range containers {
 		var env, variablesHeld strings.Builder
 		for v := range variables {
@@ -17,7 +17,7 @@ func Deployment(containers, variables int) (live, manifest *unstructured.Unstruc
 			fmt.Fprintf(&variablesHeld, `'k:{"name":"VARIABLE_%d"}': {".": {}, "f:name": {}, "f:value": {}}, `, v)
 		}
 		same := fmt.Sprintf(`name: app-%d, image: "app:1", env: [%s], args: ["-v", "-x"]`, c, &env)
-		fmt.Fprintf(&stated, `{%s, ports: [{containerPort: %d}]}, `, same, 8080+c)
+		fmt.Fprintf(&declared, `{%s, ports: [{containerPort: %d}]}, `, same, 8080+c)
 		fmt.Fprintf(&present, `{%s, ports: [{containerPort: %d, protocol: TCP}], imagePullPolicy: Always}, `, same, 8080+c)
 		fmt.Fprintf(&held, `'k:{"name":"app-%d"}': {".": {}, "f:name": {}, "f:image": {}, "f:args": {}, "f:env": {%s},
   "f:ports": {'k:{"containerPort":%d,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}}, `, c, &variablesHeld, 8080+c)
@@ -35,5 +35,5 @@ spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {l
     "f:replicas": {}, "f:selector": {}, "f:template": {"f:metadata": {"f:labels": {"f:app": {}}}, "f:spec": {"f:containers": {`+held.String()+`}}}}}},
   {manager: kube-controller-manager, operation: Update, subresource: status, apiVersion: apps/v1, fieldsType: FieldsV1, time: "2026-11-21T02:34:57Z",
     fieldsV1: {"f:status": {"f:replicas": {}, "f:conditions": {".": {}, 'k:{"type":"Available"}': {".": {}, "f:type": {}, "f:status": {}}}}}}]`)
-	return live, build(stated.String(), "")
+	return live, build(declared.String(), "")
 }

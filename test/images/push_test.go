@@ -76,7 +76,7 @@ func indexOf(t *testing.T, dir string) indexFile {
 func serveRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")
-	said, err := cmd.StderrPipe()
+	message, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func serveRegistry(t *testing.T, crane string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(said)
+	lines := bufio.NewScanner(message)
 	for lines.Scan() {
 		if _, port, ok := strings.Cut(lines.Text(), "serving on port "); ok {
 			go func() { // later output must not block it

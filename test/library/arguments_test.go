@@ -73,7 +73,7 @@ func TestArgumentsDoNotChange(t *testing.T) {
 		"fieldpath": func() any {
 			path, _ := image.ByKey(live.Object)
 			value, _ := path.Get(live.Object)
-			return []any{path.String(), value, fieldpath.StatedPaths(manifest.Object)}
+			return []any{path.String(), value, fieldpath.ManifestPaths(manifest.Object)}
 		},
 		"managedfields": func() any {
 			fields, absent := managedfields.Tree(live.Object, entries)

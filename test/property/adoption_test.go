@@ -24,7 +24,7 @@ import (
 // both values, and has the same result. A run that does not name the managers again takes nothing
 // from them without a report (edge cases 30, 36).
 func TestAdoptionKilled(t *testing.T) {
-	var kills, told, refused int
+	var kills, reported, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		names := []string{pick(h.random, "edit", "helm", "team-b")}
 		if h.one(2) {
@@ -47,7 +47,7 @@ func TestAdoptionKilled(t *testing.T) {
 			return
 		}
 		if len(want.Taken)+len(want.Removed) > 0 {
-			told++
+			reported++
 		}
 		h.tellsAll(t, at(t, h.Server, h), at(t, clean.Server, h), names, want)
 		for n := range clean.requests {
@@ -63,7 +63,7 @@ func TestAdoptionKilled(t *testing.T) {
 				t.Errorf("%s, the next run fails: %v %v", killed, err, got.Err)
 				continue
 			}
-			if a, b := toldBy(want), toldBy(got); a != b {
+			if a, b := reportOf(want), reportOf(got); a != b {
 				t.Errorf("%s, the next run reports\n%s\nwant\n%s", killed, b, a)
 			}
 			if !sameContent(at(t, clean.Server, h), at(t, s, h)) || !sameOwners(at(t, clean.Server, h), at(t, s, h)) {
@@ -71,8 +71,8 @@ func TestAdoptionKilled(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d kills, %d adoptions that change values, %d histories without an adoption", kills, told, refused)
-	if cases >= 300 && (kills < cases/2 || told < cases/10) {
+	t.Logf("%d kills, %d adoptions that change values, %d histories without an adoption", kills, reported, refused)
+	if cases >= 300 && (kills < cases/2 || reported < cases/10) {
 		t.Error("too few kills or adoptions: the test proves nothing")
 	}
 }
@@ -94,10 +94,10 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 			if fieldpath.IsContainer(v) || v == nil || p.Same(before.Object, after.Object) {
 				return // its contents have their own paths, or it has none
 			}
-			told := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
-			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), told) {
+			reported := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
+			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), reported) {
 				is, _ := p.Get(after.Object)
-				t.Errorf("%s of %s changed from %v to %v without a report; the run reports\n%s", p, e.Owner, v, is, toldBy(got))
+				t.Errorf("%s of %s changed from %v to %v without a report; the run reports\n%s", p, e.Owner, v, is, reportOf(got))
 			}
 		})
 	}
@@ -115,12 +115,12 @@ func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predict
 	ours := managedfields.Managed(entries, us)
 	got, _ := adopting(t, &dying{Server: s, after: -1}, h, p)
 	after := at(t, s, h)
-	told := func(c managedfields.Change) bool {
-		return slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), func(said managedfields.Change) bool {
-			if !said.Path.HasPrefix(c.Path) && !c.Path.HasPrefix(said.Path) {
+	reported := func(c managedfields.Change) bool {
+		return slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), func(message managedfields.Change) bool {
+			if !message.Path.HasPrefix(c.Path) && !c.Path.HasPrefix(message.Path) {
 				return false
 			}
-			return len(got.Adopted) > 0 || len(said.Owners) > 0
+			return len(got.Adopted) > 0 || len(message.Owners) > 0
 		})
 	}
 	for _, c := range slices.Concat(clean.Taken, clean.Removed) {
@@ -128,8 +128,8 @@ func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predict
 		case sameAt(c.Path, before, after) || hollow(c.From):
 		case len(c.Path) == 1: // An empty spec has nothing left but defaults.
 		case fieldpath.Touches(ours, c.Path): // It was ours to begin with.
-		case !told(c):
-			t.Errorf("%s, a run that adopts from %v changes %s without a report; it reports\n%s", when, p.AdoptFrom, c.Path, toldBy(got))
+		case !reported(c):
+			t.Errorf("%s, a run that adopts from %v changes %s without a report; it reports\n%s", when, p.AdoptFrom, c.Path, reportOf(got))
 		}
 	}
 }
@@ -161,8 +161,8 @@ func at(t *testing.T, s *Server, h *history) *unstructured.Unstructured {
 	return u
 }
 
-// toldBy returns a run's report on former owners and their fields.
-func toldBy(a event.Applied) string {
+// reportOf returns a run's report on former owners and their fields.
+func reportOf(a event.Applied) string {
 	lines := []string{fmt.Sprint(a.Action, " adopted ", a.Adopted, " only owners ", a.OnlyOwners)}
 	for _, c := range slices.Concat(a.Taken, a.Removed, a.Released) {
 		lines = append(lines, line(c))

@@ -169,7 +169,7 @@ func TestGivePredictsNextApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = engine.Run(t.Context(), []give.Target{{Kind: kind, Ref: object.RefOf(h.manifest), Stated: h.manifest}})
+		_ = engine.Run(t.Context(), []give.Target{{Kind: kind, Ref: object.RefOf(h.manifest), Declared: h.manifest}})
 		if given.Action != event.Handed || given.Next == nil || given.Next.Err != nil {
 			return
 		}

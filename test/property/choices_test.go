@@ -38,7 +38,7 @@ func flagsBelow(t *testing.T, did event.Applied) (printed, string) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var said printed
+	var message printed
 	for _, m := range aFlag.FindAllStringSubmatch(out.String(), -1) {
 		value := m[3]
 		if value == "" {
@@ -46,14 +46,14 @@ func flagsBelow(t *testing.T, did event.Applied) (printed, string) {
 		}
 		switch m[1] {
 		case "take":
-			said.take = append(said.take, value)
+			message.take = append(message.take, value)
 		case "yield":
-			said.yield = append(said.yield, value)
+			message.yield = append(message.yield, value)
 		default:
-			said.adopt = append(said.adopt, value)
+			message.adopt = append(message.adopt, value)
 		}
 	}
-	return said, out.String()
+	return message, out.String()
 }
 
 func parsed(t *testing.T, values []string) []predict.Choice {
@@ -81,17 +81,17 @@ func TestPrintedChoices(t *testing.T) {
 			return // more are not all printed
 		}
 		conflicts++
-		said, text := flagsBelow(t, did)
+		message, text := flagsBelow(t, did)
 		defer func() {
 			if t.Failed() {
 				t.Log(text)
 			}
 		}()
-		if len(said.yield) != len(did.Conflicts) {
-			t.Errorf("%d choices to yield, want %d, one for each conflict", len(said.yield), len(did.Conflicts))
+		if len(message.yield) != len(did.Conflicts) {
+			t.Errorf("%d choices to yield, want %d, one for each conflict", len(message.yield), len(did.Conflicts))
 		}
 		j := judge{history: h, before: before, did: did}
-		takes := slices.DeleteFunc(slices.Clone(said.take), func(v string) bool { return v == "all" })
+		takes := slices.DeleteFunc(slices.Clone(message.take), func(v string) bool { return v == "all" })
 		run := func(name string, p predict.Predictor, taken, left []managedfields.Conflict) {
 			p.Manager = us
 			p.Schema = func(object.Kind) openapi.Type { return published.Of(h.Published()) }
@@ -101,8 +101,8 @@ func TestPrintedChoices(t *testing.T) {
 				refused++
 			}
 		}
-		run("leave all", predict.Predictor{Yield: parsed(t, said.yield)}, nil, did.Conflicts)
-		for _, from := range said.adopt {
+		run("leave all", predict.Predictor{Yield: parsed(t, message.yield)}, nil, did.Conflicts)
+		for _, from := range message.adopt {
 			run("adopt", predict.Predictor{AdoptFrom: adopt.From{Always: []string{from}}}, did.Conflicts, nil)
 		}
 		if len(takes) != len(did.Conflicts) {
@@ -113,7 +113,7 @@ func TestPrintedChoices(t *testing.T) {
 		for i := range did.Conflicts {
 			others := slices.Delete(slices.Clone(did.Conflicts), i, i+1)
 			run("take one, leave the rest", predict.Predictor{
-				Take: parsed(t, takes[i:i+1]), Yield: parsed(t, slices.Delete(slices.Clone(said.yield), i, i+1)),
+				Take: parsed(t, takes[i:i+1]), Yield: parsed(t, slices.Delete(slices.Clone(message.yield), i, i+1)),
 			}, did.Conflicts[i:i+1], others)
 		}
 	})

@@ -125,16 +125,16 @@ func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) er
 		"apply that adopts":           applies(predict.Predictor{AdoptFrom: adopt.From{Always: []string{"edit"}}, Take: []predict.Choice{{}}}),
 		"diff": func(t *testing.T, s *Server) does {
 			return func(ctx context.Context) error {
-				var told event.Compared
+				var reported event.Compared
 				engine := diff.Engine{Server: distant{s}, Predictor: predict.Predictor{Manager: us, Take: []predict.Choice{{}}}, Emit: func(e event.Event) {
 					if c, is := e.(event.Compared); is {
-						told = c
+						reported = c
 					}
 				}}
 				if err := engine.Run(ctx, planOf(t, s, thing(t, "v1", ours))); !errors.Is(err, diff.ErrDiffers) {
-					return errors.Join(told.Err, err)
+					return errors.Join(reported.Err, err)
 				}
-				return told.Err
+				return reported.Err
 			}
 		},
 		"restore": func(t *testing.T, s *Server) does {
@@ -147,7 +147,7 @@ func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) er
 				t.Fatalf("%d notes: %v", len(notes), err)
 			}
 			return func(ctx context.Context) error {
-				var told event.RolledBack
+				var reported event.RolledBack
 				engine := restore.Engine{
 					Server: distant{s}, Manager: us,
 					Remove: func(context.Context, object.Kind, object.Ref, types.UID, func(*unstructured.Unstructured) string) error {
@@ -155,28 +155,28 @@ func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) er
 					},
 					Emit: func(e event.Event) {
 						if r, is := e.(event.RolledBack); is {
-							told = r
+							reported = r
 						}
 					},
 				}
 				err := engine.Run(ctx, notes)
-				return errors.Join(told.Err, err)
+				return errors.Join(reported.Err, err)
 			}
 		},
 		"give": func(t *testing.T, s *Server) does {
 			return func(ctx context.Context) error {
-				var told event.Given
+				var reported event.Given
 				engine := give.Engine{
 					Server: distant{s}, Wish: transfer.Wish{From: []string{"edit"}, To: "flux", As: managedfields.Apply}, DryRun: object.DryRunNone,
 					Emit: func(e event.Event) {
 						if g, is := e.(event.Given); is {
-							told = g
+							reported = g
 						}
 					},
 				}
 				live := contended(t, s)
 				err := engine.Run(ctx, []give.Target{{Kind: kindOf(t, s, live), Ref: object.RefOf(live)}})
-				return errors.Join(told.Err, err)
+				return errors.Join(reported.Err, err)
 			}
 		},
 		"owners --migrate-versions": func(t *testing.T, s *Server) does {
@@ -190,11 +190,11 @@ func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) er
 					Has:    func(object.Kind, fieldpath.Path) owners.Knowledge { return owners.PathKnown },
 				}
 				live := contended(t, s)
-				told, any := m.Migrate(ctx, kindOf(t, s, live), object.RefOf(live))
+				reported, any := m.Migrate(ctx, kindOf(t, s, live), object.RefOf(live))
 				if !any {
 					t.Error("there was nothing to migrate")
 				}
-				return told.Err
+				return reported.Err
 			}
 		},
 	}
@@ -212,17 +212,17 @@ func kindOf(t *testing.T, s *Server, u *unstructured.Unstructured) object.Kind {
 // applying applies our manifest, and returns the object's error.
 func applying(ctx context.Context, t *testing.T, s *Server, p predict.Predictor, journal *restore.Journal) error {
 	t.Helper()
-	var told event.Applied
+	var reported event.Applied
 	engine := apply.Engine{Server: distant{s}, Predictor: p, Emit: func(e event.Event) {
 		if a, is := e.(event.Applied); is {
-			told = a
+			reported = a
 		}
 	}}
 	if journal != nil {
 		engine.Journal = journal
 	}
 	err := engine.Run(ctx, planOf(t, s, thing(t, "v1", "{s: ours, num: 1}")))
-	return errors.Join(told.Err, err)
+	return errors.Join(reported.Err, err)
 }
 
 // settled returns a server with an object whose conflicting fields edit owns.

@@ -301,9 +301,9 @@ func (h *history) respellKey(item map[string]any) {
 		if _, is := item[key.beside]; !is || h.one(3) {
 			continue
 		}
-		if stated, is := item[key.name]; !is {
+		if declared, is := item[key.name]; !is {
 			item[key.name] = key.preset
-		} else if stated == key.preset {
+		} else if declared == key.preset {
 			delete(item, key.name)
 		}
 	}

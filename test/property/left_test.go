@@ -35,7 +35,7 @@ func TestRemovedAndReleasedFieldsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		ours, others := managedfields.Managed(is, us), managedfields.Others(is, us)
-		told := func(changes []managedfields.Change, p fieldpath.Path) bool {
+		reported := func(changes []managedfields.Change, p fieldpath.Path) bool {
 			return slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // for a map, its contents are reported
 			})
@@ -54,16 +54,16 @@ func TestRemovedAndReleasedFieldsAreReported(t *testing.T) {
 			switch {
 			case !stays:
 				removed++
-				if !told(did.Removed, p) {
-					t.Errorf("%s is gone, but apply reports %s", p, toldBy(did))
+				if !reported(did.Removed, p) {
+					t.Errorf("%s is gone, but apply reports %s", p, reportOf(did))
 				}
-				if differs == nil || !told(says.Changes, p) && !told(did.Taken, p) {
+				if differs == nil || !reported(says.Changes, p) && !reported(did.Taken, p) {
 					t.Errorf("%s will be removed, but diff reports %v (%v)", p, says.Changes, differs)
 				}
 			case len(kept) > 0 && len(p) > 0 && !fieldpath.IsContainer(v):
 				released++
-				if !told(did.Released, p) {
-					t.Errorf("%s is kept by %v, but apply reports %s", p, kept, toldBy(did))
+				if !reported(did.Released, p) {
+					t.Errorf("%s is kept by %v, but apply reports %s", p, kept, reportOf(did))
 				}
 			}
 		})

@@ -89,13 +89,13 @@ func TestRepeatedKeys(t *testing.T) {
 			if !slices.ContainsFunc(says.Changes, isGone) {
 				t.Errorf("seed %d: diff does not report the removed item of %s\n%v\n%v", seed, path, before.Object["spec"], after.Object["spec"])
 			}
-			told := slices.Concat(did.Removed, did.Taken)
-			if !slices.ContainsFunc(told, isGone) {
+			reported := slices.Concat(did.Removed, did.Taken)
+			if !slices.ContainsFunc(reported, isGone) {
 				t.Errorf("seed %d: apply does not report the removed item of %s: diff reports %v\n%v\n%v", seed, path, says.Changes, before.Object["spec"], after.Object["spec"])
 			}
 			for _, c := range says.Changes {
-				if isBelow(c) && c.Kind == managedfields.Removed && !slices.ContainsFunc(told, func(d managedfields.Change) bool { return d.Path.Equal(c.Path) }) {
-					t.Errorf("seed %d: diff reports that %s is removed, but apply reports %v", seed, c.Path, told)
+				if isBelow(c) && c.Kind == managedfields.Removed && !slices.ContainsFunc(reported, func(d managedfields.Change) bool { return d.Path.Equal(c.Path) }) {
+					t.Errorf("seed %d: diff reports that %s is removed, but apply reports %v", seed, c.Path, reported)
 				}
 			}
 		}

@@ -63,7 +63,7 @@ func TestRollbackRestoresValuesAndOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end, told, err := h.restored(t, notes)
+		end, reported, err := h.restored(t, notes)
 		if err != nil {
 			// If others own an empty map, list or item that we filled, the server turns it into
 			// null and refuses that (structured-merge-diff): then nothing may have changed.
@@ -72,11 +72,11 @@ func TestRollbackRestoresValuesAndOwners(t *testing.T) {
 			}
 			return
 		}
-		w := judged{before: heldOf(t, before), after: heldOf(t, after), now: heldOf(t, now), end: heldOf(t, end), left: told.Left, unreturned: told.Unreturned}
+		w := judged{before: heldOf(t, before), after: heldOf(t, after), now: heldOf(t, now), end: heldOf(t, end), left: reported.Left, unreturned: reported.Unreturned}
 		w.judge(t)
 		if sameContent(after, now) && sameOwners(after, now) {
 			whole++
-			if len(told.Left)+len(told.Unreturned) == 0 && !sameOwners(before, end) {
+			if len(reported.Left)+len(reported.Unreturned) == 0 && !sameOwners(before, end) {
 				t.Errorf("no other manager wrote, but the owners are\n%v\nwant\n%v", owned(end), owned(before))
 			}
 		}
@@ -88,7 +88,7 @@ func TestRollbackRestoresValuesAndOwners(t *testing.T) {
 }
 
 // restored rolls back with the journal, and returns the object and the report.
-func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructured.Unstructured, told event.RolledBack, err error) {
+func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructured.Unstructured, reported event.RolledBack, err error) {
 	t.Helper()
 	engine := restore.Engine{
 		Server: h.Server, Manager: us,
@@ -97,17 +97,17 @@ func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructu
 		},
 		Emit: func(e event.Event) {
 			r, ok := e.(event.RolledBack)
-			if told = r; ok && r.Action != event.Restored {
+			if reported = r; ok && r.Action != event.Restored {
 				err = cmp.Or(r.Err, errors.New(r.Reason))
 			}
 		},
 	}
-	if ran := engine.Run(t.Context(), notes); (ran != nil) != (err != nil || len(told.Unreturned) > 0) {
+	if ran := engine.Run(t.Context(), notes); (ran != nil) != (err != nil || len(reported.Unreturned) > 0) {
 		t.Errorf("the rollback returned %v, but reported %v", ran, err)
 	}
 	end = h.get(t)
 	h.say("end", end.Object)
-	return end, told, err
+	return end, reported, err
 }
 
 // other changes the object as another manager. The server may refuse it.
@@ -225,11 +225,11 @@ func (w judged) judge(t *testing.T) {
 func (w judged) withoutUnreturned(t *testing.T, p fieldpath.Path, before, end []string) []string {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(before), func(owner string) bool {
-		said := slices.ContainsFunc(w.unreturned, func(u event.Unreturned) bool {
+		message := slices.ContainsFunc(w.unreturned, func(u event.Unreturned) bool {
 			return owner == u.Manager+" Apply " && slices.ContainsFunc(u.Paths, p.Equal)
 		})
 		switch {
-		case !said:
+		case !message:
 			return false
 		case slices.Contains(end, owner):
 			t.Errorf("%s owns %s, but is reported as not owning it", owner, p)

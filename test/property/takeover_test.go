@@ -68,8 +68,8 @@ func TestTakeoverKeepsWhatKubectlKeeps(t *testing.T) {
 			stored := s.objects[nameOf(created)]
 			bare := runtime.DeepCopyJSON(stored.Object)
 			if in, ok := stored.Object["spec"].(map[string]any); ok {
-				stated, _ := before["spec"].(map[string]any)
-				filled += admit(r, &spec, in, stated)
+				declared, _ := before["spec"].(map[string]any)
+				filled += admit(r, &spec, in, declared)
 			}
 			kubectl := s.Copy()
 			want, err := threeWay(before, after, stored.Object)
@@ -175,13 +175,13 @@ func plain(v any) any {
 }
 
 // admit changes a stored object like admission that runs after the server has recorded the owners:
-// it fills maps, and replaces values that the user has not stated.
-func admit(r random, s *structuralschema.Structural, in, stated map[string]any) int {
+// it fills maps, and replaces values that are not in the manifest.
+func admit(r random, s *structuralschema.Structural, in, declared map[string]any) int {
 	changed := 0
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		below := s.Properties[name]
 		v, has := in[name]
-		of, isStated := stated[name]
+		of, isDeclared := declared[name]
 		switch v := v.(type) {
 		case map[string]any:
 			inner, _ := of.(map[string]any)
@@ -189,7 +189,7 @@ func admit(r random, s *structuralschema.Structural, in, stated map[string]any) 
 				changed += admit(r, &below, v, inner)
 			}
 		case string:
-			if below.Type == "string" && !isStated && r.one(2) {
+			if below.Type == "string" && !isDeclared && r.one(2) {
 				in[name] = "admitted"
 				changed++
 			}

@@ -29,13 +29,13 @@ func TestYield(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stated := fieldpath.NewSet()
+		declared := fieldpath.NewSet()
 		fieldpath.Each(managedfields.Managed(entries, us), func(p fieldpath.Path) {
 			for n := 2; n <= len(p); n++ { // including parents
-				fieldpath.Insert(stated, p[:n].Clone())
+				fieldpath.Insert(declared, p[:n].Clone())
 			}
 		})
-		fieldpath.Each(stated, func(p fieldpath.Path) {
+		fieldpath.Each(declared, func(p fieldpath.Path) {
 			switch h.yields(t, p.Clone()) {
 			case kept:
 				yielded++
@@ -90,7 +90,7 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 		// The server does not combine the fields that owners of several versions keep, and empties
 		// a parent that would contain only empty values, even if the manifest sets it. The
 		// prediction refuses these cases (TestYieldedIsKept).
-		if h.severalVersions() || h.losesStated(t, body, p, was) {
+		if h.severalVersions() || h.losesDeclared(t, body, p, was) {
 			return lostByServer
 		}
 		is, _ := p.Get(answer.Object)
@@ -99,14 +99,14 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	return kept
 }
 
-// losesStated reports whether the server drops a value that the manifest sets.
-func (h *history) losesStated(t *testing.T, body *unstructured.Unstructured, p fieldpath.Path, was any) bool {
-	stated := body.DeepCopy()
-	fieldpath.Put(stated.Object, p, was)
-	if _, is := p.Get(stated.Object); !is {
+// losesDeclared reports whether the server drops a value that the manifest sets.
+func (h *history) losesDeclared(t *testing.T, body *unstructured.Unstructured, p fieldpath.Path, was any) bool {
+	declared := body.DeepCopy()
+	fieldpath.Put(declared.Object, p, was)
+	if _, is := p.Get(declared.Object); !is {
 		return false
 	}
-	answer, err := h.ask(t, stated, true)
+	answer, err := h.ask(t, declared, true)
 	return err == nil && !sameAt(p, h.live, answer)
 }
 
@@ -127,11 +127,11 @@ func (h *history) severalVersions() bool {
 func TestYieldedIsKept(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
-		stated := fieldpath.StatedPaths(h.manifest.Object)
-		if len(stated) == 0 {
+		declared := fieldpath.ManifestPaths(h.manifest.Object)
+		if len(declared) == 0 {
 			return
 		}
-		path := stated[h.IntN(len(stated))]
+		path := declared[h.IntN(len(declared))]
 		before := h.get(t)
 		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}, Yield: []predict.Choice{{Path: fieldpath.Pattern(path)}}}
 		did, err := applied(t, h.Server, h.manifest, p)

@@ -34,9 +34,9 @@ func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	if len(data) > largest {
 		wrong = append(wrong, fmt.Errorf("the program has %d bytes, more than %d: docs/design/releases.md, What is linked", len(data), largest))
 	}
-	for _, said := range []string{stamp.Version, stamp.Commit} {
-		if !bytes.Contains(data, []byte(said)) {
-			wrong = append(wrong, fmt.Errorf("the program does not contain %q", said))
+	for _, message := range []string{stamp.Version, stamp.Commit} {
+		if !bytes.Contains(data, []byte(message)) {
+			wrong = append(wrong, fmt.Errorf("the program does not contain %q", message))
 		}
 	}
 	for _, place := range append(places(), root) {

@@ -39,19 +39,19 @@ func TestGoInstall(t *testing.T) {
 		if err != nil {
 			t.Fatalf("version: %v\n%s", err, out)
 		}
-		var said struct {
+		var message struct {
 			Client map[string]string `json:"client"`
 		}
-		if err := json.Unmarshal(out, &said); err != nil {
+		if err := json.Unmarshal(out, &message); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		return said.Client
+		return message.Client
 	}
-	if said := install("latest"); said["version"] != "v0.99.0" {
-		t.Errorf("version for latest is %v, want v0.99.0", said)
+	if message := install("latest"); message["version"] != "v0.99.0" {
+		t.Errorf("version for latest is %v, want v0.99.0", message)
 	}
-	said := install(next)
-	if !strings.HasPrefix(said["version"], "v0.99.1-0.") || said["commit"] != next[:12] || said["date"] == "" {
-		t.Errorf("version for %s is %v", next, said)
+	message := install(next)
+	if !strings.HasPrefix(message["version"], "v0.99.1-0.") || message["commit"] != next[:12] || message["date"] == "" {
+		t.Errorf("version for %s is %v", next, message)
 	}
 }

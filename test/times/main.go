@@ -44,13 +44,13 @@ func run(args []string) error {
 		return err
 	}
 	spent, running, before := map[string]float64{}, "", 0.0
-	var said strings.Builder
+	var message strings.Builder
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			break // the program has ended
 		}
-		said.WriteString(line)
+		message.WriteString(line)
 		m := event.FindStringSubmatch(line)
 		if m == nil {
 			continue
@@ -64,7 +64,7 @@ func run(args []string) error {
 	}
 	failed := cmd.Wait()
 	if failed != nil {
-		fmt.Fprint(os.Stderr, &said)
+		fmt.Fprint(os.Stderr, &message)
 	}
 	delete(spent, "")
 	about := comments()

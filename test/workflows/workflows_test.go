@@ -147,12 +147,12 @@ func TestMinorsAreTestedAndDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for _, row := range regexp.MustCompile(`(?m)^\| (1\.\d+) \| .*make test-minor`).FindAllStringSubmatch(string(page), -1) {
-		told = append(told, row[1])
+		reported = append(reported, row[1])
 	}
-	slices.Sort(told)
-	if diff := cmp.Diff(minors, told); diff != "" {
+	slices.Sort(reported)
+	if diff := cmp.Diff(minors, reported); diff != "" {
 		t.Errorf("modules and docs/install.md differ (-modules +page):\n%s", diff)
 	}
 }

@@ -48,13 +48,13 @@ func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Un
 // this program, and those without a run id.
 func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
 	byRun = map[Name][]*unstructured.Unstructured{}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, u := range secrets {
 		id, written := u.GetAnnotations()[runNote], u.GetAnnotations()[formatNote]
 		switch {
 		case written != "" && later(written) != nil:
-			if id = cmp.Or(id, u.GetName()); !told[id] {
-				told[id] = true
+			if id = cmp.Or(id, u.GetName()); !reported[id] {
+				reported[id] = true
 				faults = append(faults, &FaultError{Run: id, Err: later(written), blind: true})
 			}
 		case id == "":

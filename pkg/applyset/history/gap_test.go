@@ -26,8 +26,8 @@ type world struct {
 	// turns counts the holders of the lock; noted is the holder that wrote the note.
 	turns, noted int
 	now          time.Time
-	// stated has all runs with manifests, the oldest first. The test compares the history with it.
-	stated []told
+	// declared has all runs with manifests, the oldest first. The test compares the history with it.
+	declared []reported
 	// lost means that a run was deleted, or that its Secrets were never written. former means that
 	// a former version wrote a run. early means that a run was killed before it renewed the Lease,
 	// so that the Lease does not record it.
@@ -36,7 +36,7 @@ type world struct {
 	unsure bool
 }
 
-type told struct {
+type reported struct {
 	input   string
 	applied bool
 }
@@ -105,7 +105,7 @@ func (w *world) run(id, input string) {
 	if !refused {
 		w.write(run, false)
 	}
-	w.stated = append(w.stated, told{input: input})
+	w.declared = append(w.declared, reported{input: input})
 	if !refused && w.chance(8) {
 		w.early = true
 		return
@@ -117,7 +117,7 @@ func (w *world) run(id, input string) {
 	if run.Result = history.Applied; w.chance(4) {
 		run.Result = history.Failed
 	}
-	w.stated[len(w.stated)-1].applied = run.Result == history.Applied
+	w.declared[len(w.declared)-1].applied = run.Result == history.Applied
 	if w.note(run); !refused && !w.chance(10) { // A write may fail because of a quota or a missing permission.
 		w.write(run, false)
 		w.trim()
@@ -142,7 +142,7 @@ func (w *world) runFormer(id, input string) {
 		run.Result = history.Failed
 	}
 	w.write(run, true)
-	w.stated = append(w.stated, told{input, run.Result == history.Applied})
+	w.declared = append(w.declared, reported{input, run.Result == history.Applied})
 }
 
 // byTime returns the runs in the order that a former version gives them.
@@ -162,9 +162,9 @@ func (w *world) remove() {
 
 // want returns the run that a rollback must lead to, derived from everything that happened.
 func (w *world) want() string {
-	for i := len(w.stated) - 2; i >= 0; i-- {
-		if w.stated[i].applied {
-			return w.stated[i].input
+	for i := len(w.declared) - 2; i >= 0; i-- {
+		if w.declared[i].applied {
+			return w.declared[i].input
 		}
 	}
 	return ""
@@ -178,7 +178,7 @@ func (w *world) has(input string) bool {
 			found++
 		}
 	}
-	for _, s := range w.stated {
+	for _, s := range w.declared {
 		if s.input == input {
 			same++
 		}
@@ -218,11 +218,11 @@ func TestRollbackNeverGoesTooFarBack(t *testing.T) {
 			got, err := w.kept(false).To("")
 			switch want := w.want(); {
 			case err == nil && got.Input != want:
-				t.Fatalf("seed %d, run %d: the rollback leads to %s, want %q of %v", seed, i, got.Input, want, w.stated)
+				t.Fatalf("seed %d, run %d: the rollback leads to %s, want %q of %v", seed, i, got.Input, want, w.declared)
 			case err != nil && want != "" && !w.lost && !w.large:
-				t.Fatalf("seed %d, run %d: %v, want %s of %v", seed, i, err, want, w.stated)
+				t.Fatalf("seed %d, run %d: %v, want %s of %v", seed, i, err, want, w.declared)
 			case err != nil && !w.former && !w.unsure && w.has(want):
-				t.Fatalf("seed %d, run %d: got error %v, but the target %s is in the history of %v", seed, i, err, want, w.stated)
+				t.Fatalf("seed %d, run %d: got error %v, but the target %s is in the history of %v", seed, i, err, want, w.declared)
 			}
 		}
 	}

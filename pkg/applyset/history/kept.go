@@ -112,9 +112,9 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 // other run can have followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
-	const room = 1000
+	const capacity = 1000
 	placed, _ := Kept{Last: last}.Follow(run)
-	placed.Place.Number += room
+	placed.Place.Number += capacity
 	if !sure || last.ID == "" {
 		placed.Place.Known, placed.Place.Before = false, Name{}
 	}

@@ -255,7 +255,7 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 		}
 	}
 	if found := l.plan.Confirms(now); len(found) > 0 {
-		return unreviewedError("the result would differ from what was confirmed: " + strings.Join(saidOf(found, time.Now()), "; "))
+		return unreviewedError("the result would differ from what was confirmed: " + strings.Join(messagesOf(found, time.Now()), "; "))
 	}
 	return nil
 }
@@ -276,8 +276,8 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 		return nil
 	}
 	var lines []string
-	for i, said := range saidOf(found, time.Now()) {
-		lines = append(lines, strings.TrimLeft(found[i].Path+": "+said, ": "))
+	for i, message := range messagesOf(found, time.Now()) {
+		lines = append(lines, strings.TrimLeft(found[i].Path+": "+message, ": "))
 	}
 	return object.Hinted("an admission webhook or policy treats a dry run differently from a write",
 		"written, but not as reviewed: %s", strings.Join(lines, "; "))

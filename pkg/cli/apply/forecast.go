@@ -48,8 +48,8 @@ type forecast struct {
 	worked time.Duration
 	since  time.Time
 	// short is set while the run is too slow: it is the working time at which that began.
-	short *time.Duration
-	told  bool
+	short    *time.Duration
+	reported bool
 }
 
 func newForecast(end time.Time) *forecast {
@@ -99,7 +99,7 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	f.ends = append(f.ends, f.worked)
 	left := f.end.Sub(now)
 	evidence := min(least, (left+f.worked)/20)
-	if f.told || f.written < enough || f.worked < evidence || left <= evidence || e.Action == event.Skipped {
+	if f.reported || f.written < enough || f.worked < evidence || left <= evidence || e.Action == event.Skipped {
 		return shortfall{}, false
 	}
 	need, possible := f.need(), f.pace(min(recent, evidence))*left.Seconds()
@@ -114,7 +114,7 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	if f.worked-*f.short < evidence {
 		return shortfall{}, false
 	}
-	f.told = true
+	f.reported = true
 	remaining := float64(f.total - f.done)
 	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }

@@ -18,14 +18,14 @@ func numbered(i int) object.Ref {
 // play simulates a run of phases. Each phase begins with a pause and has unchanged objects and
 // objects that take the given time, one after the other. play returns what was forecast and when,
 // and how many objects were finished at the deadline.
-func play(within time.Duration, pause time.Duration, phases ...[3]int) (short shortfall, at time.Duration, done int, told int) {
+func play(within time.Duration, pause time.Duration, phases ...[3]int) (short shortfall, at time.Duration, done int, reported int) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now, end := began, began.Add(within)
 	f := newForecast(end)
 	take := func(e event.Event) {
 		if s, ok := f.observe(now, e); ok {
 			short, at = s, now.Sub(began)
-			told++
+			reported++
 		}
 	}
 	planned := event.Planned{}
@@ -58,7 +58,7 @@ func play(within time.Duration, pause time.Duration, phases ...[3]int) (short sh
 			}
 		}
 	}
-	return short, at, done, told
+	return short, at, done, reported
 }
 
 // A run that will not finish in time gets one forecast, early and roughly right. A run that will
@@ -82,9 +82,9 @@ func TestForecast(t *testing.T) {
 		"few objects":                                     {time.Second, 0, [][3]int{{0, 5, 1000}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			short, at, done, told := play(test.within, test.pause, test.phases...)
-			if test.short != (told == 1) || told > 1 {
-				t.Fatalf("forecast %d times: %+v at %s, %d done", told, short, at, done)
+			short, at, done, reported := play(test.within, test.pause, test.phases...)
+			if test.short != (reported == 1) || reported > 1 {
+				t.Fatalf("forecast %d times: %+v at %s, %d done", reported, short, at, done)
 			}
 			if !test.short {
 				return
@@ -104,7 +104,7 @@ func TestForecast(t *testing.T) {
 
 // A run that starts slowly and gets faster is not reported as too slow.
 func TestNoForecastForSlowStart(t *testing.T) {
-	if short, at, _, told := play(time.Minute, 0, [3]int{0, 15, 300}, [3]int{0, 2000, 20}); told > 0 {
+	if short, at, _, reported := play(time.Minute, 0, [3]int{0, 15, 300}, [3]int{0, 2000, 20}); reported > 0 {
 		t.Errorf("unexpected forecast %+v after %s", short, at)
 	}
 }

@@ -134,14 +134,14 @@ func hidden(unproven []object.Ref, continued bool) string {
 // named returns two lines for each difference: the path, and the reviewed and current changes.
 func named(found []review.Difference, now time.Time) []string {
 	var lines []string
-	for i, said := range saidOf(found, now) {
+	for i, message := range messagesOf(found, now) {
 		d := found[i]
-		lines = append(lines, strings.TrimRight("  "+d.Ref.String()+"  "+d.Path, " "), "    "+said)
+		lines = append(lines, strings.TrimRight("  "+d.Ref.String()+"  "+d.Path, " "), "    "+message)
 	}
 	return lines
 }
 
-func saidOf(found []review.Difference, now time.Time) []string {
+func messagesOf(found []review.Difference, now time.Time) []string {
 	var out []string
 	for _, d := range found {
 		if d.Path == "" {
@@ -152,15 +152,15 @@ func saidOf(found []review.Difference, now time.Time) []string {
 		if d.Was != nil && d.Now != nil && arrow(*d.Was) == arrow(*d.Now) && redact.IsSecret(d.Ref) {
 			is += ", with another value"
 		}
-		said := "reviewed " + was + ", now " + is
+		message := "reviewed " + was + ", now " + is
 		if by := d.By(); by != nil {
-			said += " (" + by.Manager
+			message += " (" + by.Manager
 			if !by.Time.IsZero() {
-				said += ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
+				message += ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
 			}
-			said += ")"
+			message += ")"
 		}
-		out = append(out, said)
+		out = append(out, message)
 	}
 	return out
 }
@@ -193,17 +193,17 @@ func sideOf(c, other *review.Change) string {
 	if c == nil {
 		return "unchanged"
 	}
-	said := arrow(*c)
+	message := arrow(*c)
 	switch {
 	case other == nil:
 	case other.Kind != c.Kind:
 		if c.Kind != managedfields.Changed && c.Kind != managedfields.Added {
-			said += ", " + string(c.Kind)
+			message += ", " + string(c.Kind)
 		}
 	case !slices.Equal(other.Owners, c.Owners):
-		said += ", owned by " + cmp.Or(strings.Join(c.Owners, " and "), "no one")
+		message += ", owned by " + cmp.Or(strings.Join(c.Owners, " and "), "no one")
 	}
-	return said
+	return message
 }
 
 func arrow(c review.Change) string {
@@ -233,6 +233,6 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	return lines
 }
 
-func unreviewedError(said string) error {
-	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", said)
+func unreviewedError(message string) error {
+	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", message)
 }

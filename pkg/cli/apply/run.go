@@ -125,7 +125,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 	e := &apply.Engine{
 		Server: r.client, Predictor: r.predictorOf(member), Scope: r.Input.Scope, Prefetched: r.prefetched,
 		DryRun: r.dryRun, AwaitKinds: r.awaitKinds, ContinueOnConflict: r.continueOnConflict, Objects: r.objects,
-		Decide: r.live.Asks(len(r.plan.Phases)), Wait: r.wait, Seen: r.preflight.See,
+		Decide: r.live.Asks(len(r.plan.Phases)), Wait: r.wait, OnRead: r.preflight.See,
 		Remove: removal.Remover{Client: r.client, Emit: r.Out.Print}.Remove,
 		Emit:   emit,
 	}
@@ -133,7 +133,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 		e.Journal = r.Journal
 	}
 	if member == nil {
-		e.Seen = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+		e.OnRead = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 			r.preflight.See(item, before, after, changes)
 			r.leaving.See(item, before, after, changes)
 		}

@@ -162,12 +162,12 @@ func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(stri
 			asked[i] = unready.Asked{Ref: o.Ref, Moved: o.Moved, Fresh: o.Fresh}
 		}
 		causes, cost := explainer.Explain(ctx, asked)
-		said := wait.Explanations{Causes: causes, Requests: make([]int, len(objects)), Shared: cost.Shared}
+		message := wait.Explanations{Causes: causes, Requests: make([]int, len(objects)), Shared: cost.Shared}
 		for i := range objects {
-			said.Requests[i] = divided(cost.Own, len(objects)) + logs.onto(ctx, causes[i])
+			message.Requests[i] = divided(cost.Own, len(objects)) + logs.onto(ctx, causes[i])
 		}
-		said.Again = divided(cost.Again, len(objects))
-		return said
+		message.Again = divided(cost.Again, len(objects))
+		return message
 	}
 }
 

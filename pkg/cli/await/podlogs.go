@@ -77,7 +77,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused[c.Namespace] {
 		return log, 0
 	}
-	said, sent, err := p.last(ctx, c)
+	message, sent, err := p.last(ctx, c)
 	if apierrors.IsForbidden(err) {
 		if p.refused == nil {
 			p.refused = map[string]bool{}
@@ -88,7 +88,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	if ctx.Err() != nil {
 		return podLog{}, sent
 	}
-	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
+	log := podLog{lines: logLines(p.mask(uncut(message)), p.lines), err: err, at: time.Now()}
 	if p.known == nil {
 		p.known = map[event.Container]podLog{}
 	}
@@ -98,17 +98,17 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 
 // last reads the last lines of a log. The server starts at the first requested line; if it cuts off
 // the end, fewer lines are requested.
-func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
+func (p *podLogs) last(ctx context.Context, c event.Container) (message string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
 	for lines := p.lines; ; {
-		said, err = p.read(ctx, client.Log{
+		message, err = p.read(ctx, client.Log{
 			Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Previous, Lines: lines, Bytes: logBytes,
 		})
 		sent++
-		whole := strings.Count(said, "\n")
-		if err != nil || len(said) < logBytes || lines == 1 {
-			return said, sent, err
+		whole := strings.Count(message, "\n")
+		if err != nil || len(message) < logBytes || lines == 1 {
+			return message, sent, err
 		}
 		if lines = min(lines, whole) / 2; sent == logTries-1 {
 			lines = 1
@@ -119,17 +119,17 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 
 // uncut drops the last line of a truncated log, because a truncated value of a Secret would not be
 // recognised.
-func uncut(said string) string {
-	if len(said) < logBytes {
-		return said
+func uncut(message string) string {
+	if len(message) < logBytes {
+		return message
 	}
-	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
+	return message[:cmp.Or(max(0, strings.LastIndexByte(message, '\n')), len(message))]
 }
 
 // logLines returns the last non-empty lines of a log, in printable form.
-func logLines(said string, most int) []string {
+func logLines(message string, most int) []string {
 	var lines []string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(message) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) != "" {
 			lines = append(lines, text.Truncate(text.Printable(line, '\t'), logLine))

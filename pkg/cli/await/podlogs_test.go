@@ -88,12 +88,12 @@ func TestPodLogsUnread(t *testing.T) {
 func TestPodLogsCutOff(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Add("correct-horse-battery")
-	said := "starting\n" + strings.Repeat("x", logBytes-len("starting\n")-len("\nlogin correct-horse")) + "\nlogin correct-horse"
-	p := &podLogs{lines: 5, mask: vault.Text, read: func(context.Context, client.Log) (string, error) { return said, nil }}
+	message := "starting\n" + strings.Repeat("x", logBytes-len("starting\n")-len("\nlogin correct-horse")) + "\nlogin correct-horse"
+	p := &podLogs{lines: 5, mask: vault.Text, read: func(context.Context, client.Log) (string, error) { return message, nil }}
 	causes := []event.Cause{crashed("web-1")}
 	p.onto(t.Context(), causes)
 	if log := causes[0].Log; len(log) != 2 || log[0] != "starting" || strings.Contains(log[1], "horse") {
-		t.Errorf("%d bytes, shown %q", len(said), log)
+		t.Errorf("%d bytes, shown %q", len(message), log)
 	}
 }
 
@@ -132,8 +132,8 @@ func TestPodLogsOfHugeLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &podLogs{lines: 30, mask: redact.NewVault().Text, read: func(_ context.Context, l client.Log) (string, error) {
-				said := strings.Join(test.log[max(0, len(test.log)-l.Lines):], "")
-				return said[:min(len(said), l.Bytes)], nil
+				message := strings.Join(test.log[max(0, len(test.log)-l.Lines):], "")
+				return message[:min(len(message), l.Bytes)], nil
 			}}
 			causes := []event.Cause{crashed("web-1")}
 			requests := p.onto(t.Context(), causes)

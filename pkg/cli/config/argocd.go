@@ -120,15 +120,15 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 	if err := item.Decode(&of); err != nil {
 		return err
 	}
-	meant := rule{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}
+	intended := rule{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}
 	if of.Group != "" && of.Group != "*" && of.Kind != "*" {
-		meant.Kind += "." + of.Group
+		intended.Kind += "." + of.Group
 	}
 	if of.Group != "" && of.Group != "*" && of.Kind == "*" {
 		c.Left = append(c.Left, fmt.Sprintf("%s:%d: the entry covers all kinds in the group %s: list the kinds instead", file, item.Line, of.Group))
 		return nil
 	}
-	meant.Kind = cmp.Or(meant.Kind, "*")
+	intended.Kind = cmp.Or(intended.Kind, "*")
 	var paths []string
 	convert := func(nodes []yaml.Node, how func(string) (string, string, error)) {
 		for i := range nodes {
@@ -148,15 +148,15 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 	convert(of.JSONPointers, pointer)
 	convert(of.JQ, jq)
 	if len(paths) == 1 {
-		meant.Path = paths[0]
-		c.rule(file, item, meant)
+		intended.Path = paths[0]
+		c.rule(file, item, intended)
 	} else if len(paths) > 1 {
-		meant.Path = paths
-		c.rule(file, item, meant)
+		intended.Path = paths
+		c.rule(file, item, intended)
 	}
 	for _, manager := range of.Managers {
-		meant.Path, meant.Manager = nil, manager
-		c.rule(file, item, meant)
+		intended.Path, intended.Manager = nil, manager
+		c.rule(file, item, intended)
 	}
 	return nil
 }

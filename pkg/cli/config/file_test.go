@@ -32,8 +32,8 @@ contexts:
     yield: [{path: .spec}]
 `
 
-// told describes settings as lines of text, for comparison.
-func told(s *Settings) []string {
+// reported describes settings as lines of text, for comparison.
+func reported(s *Settings) []string {
 	var out []string
 	for _, c := range s.Rules.Yield {
 		out = append(out, c.From+" yield "+c.String())
@@ -58,11 +58,11 @@ func TestParse(t *testing.T) {
 		"[helm] [job/migrate] team-shop-prod app/ready.yaml [namespace=30m job:condition=Complete=20m]",
 		"[prod-*] [{*shop* app/k8sconnect.yaml:13:10: expect.context}] [{6f2a app/k8sconnect.yaml:13:29: expect.cluster} {77aa app/k8sconnect.yaml:17:14: expect.cluster}]",
 	}
-	if diff := cmp.Diff(want, told(s)); diff != "" {
+	if diff := cmp.Diff(want, reported(s)); diff != "" {
 		t.Error(diff)
 	}
 	if s, err = Parse("f", []byte(whole), "staging", true); err != nil || s.FieldManager != "team-shop" || len(s.Contexts) > 0 || len(s.ExpectCluster) != 1 || len(s.Rules.Yield) != 2 {
-		t.Errorf("in a context without a section: %v, %v", told(s), err)
+		t.Errorf("in a context without a section: %v, %v", reported(s), err)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestDiscoveredFileMayNotWidenRules(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "found next to the input") {
 			t.Errorf("%s in a discovered file: %v", key, err)
 		}
-		if diff := cmp.Diff(told(&Settings{Contexts: s.Contexts}), told(s)); diff != "" {
+		if diff := cmp.Diff(reported(&Settings{Contexts: s.Contexts}), reported(s)); diff != "" {
 			t.Errorf("%s in a discovered file: %s", key, diff)
 		}
 	}

@@ -143,11 +143,11 @@ func yieldedBy(t *testing.T, file, object string, held map[string][]string) (pat
 // owners.
 func objectsOf(t *testing.T, text string, held map[string][]string) (plan.Item, *unstructured.Unstructured) {
 	t.Helper()
-	stated := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &stated.Object); err != nil {
+	declared := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &declared.Object); err != nil {
 		t.Fatal(err)
 	}
-	live := stated.DeepCopy()
+	live := declared.DeepCopy()
 	var entries []any
 	for manager, paths := range held {
 		set := fieldpath.NewSet()
@@ -167,5 +167,5 @@ func objectsOf(t *testing.T, text string, held map[string][]string) (plan.Item, 
 		})
 	}
 	live.Object["metadata"].(map[string]any)["managedFields"] = entries
-	return plan.Item{Ref: object.RefOf(stated), Object: stated, Kind: object.Kind{GVK: stated.GroupVersionKind()}}, live
+	return plan.Item{Ref: object.RefOf(declared), Object: declared, Kind: object.Kind{GVK: declared.GroupVersionKind()}}, live
 }

@@ -146,8 +146,8 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 }
 
 func nearest(name string, known []string) string {
-	if meant := text.Nearest(name, known); meant != "" {
-		return "did you mean " + meant + "?"
+	if intended := text.Nearest(name, known); intended != "" {
+		return "did you mean " + intended + "?"
 	}
 	return "the keys are " + strings.Join(known, ", ")
 }

@@ -34,8 +34,8 @@ type Rules struct {
 
 // decided identifies a decision. A later decision replaces an earlier one.
 type decided struct {
-	ref                object.Ref
-	path, choice, said string
+	ref                   object.Ref
+	path, choice, message string
 }
 
 // Ruled passes the rules of the file to a predictor. It returns nil if there is nothing to record.
@@ -53,11 +53,11 @@ func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 func (r *Rules) hear(d predict.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.matched[d.Said] = true
+	r.matched[d.Source] = true
 	if !r.explain || d.Outcome == predict.Matched {
 		return
 	}
-	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
+	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Source}] = d
 }
 
 // Watch emits the decisions if the user asked to have them explained, and warns about rules that
@@ -83,7 +83,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	if verb.Evaluated(end) {
 		read = predict.OfObjects
 	}
-	for _, miss := range r.predictor.Idle(items, left, read, func(said string) bool { return r.matched[said] }) {
+	for _, miss := range r.predictor.Idle(items, left, read, func(message string) bool { return r.matched[message] }) {
 		emit(event.Warned{Text: miss.Text})
 	}
 	return end
@@ -94,25 +94,25 @@ func (r *Rules) report(emit func(event.Event)) {
 	sorted := r.sorted()
 	r.mu.Unlock()
 	for len(sorted) > 0 {
-		told := event.Decided{Ref: sorted[0].Ref}
-		for len(sorted) > 0 && sorted[0].Ref == told.Ref {
+		reported := event.Decided{Ref: sorted[0].Ref}
+		for len(sorted) > 0 && sorted[0].Ref == reported.Ref {
 			d := sorted[0]
-			told.Decisions = append(told.Decisions, event.Decision{Path: d.Path, Outcome: string(d.Outcome), By: d.Said, Choice: asWritten(d)})
+			reported.Decisions = append(reported.Decisions, event.Decision{Path: d.Path, Outcome: string(d.Outcome), By: d.Source, Choice: asWritten(d)})
 			sorted = sorted[1:]
 		}
-		emit(told)
+		emit(reported)
 	}
 }
 
 func asWritten(d predict.Decision) string {
-	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Said+": ")
-	return strings.TrimPrefix(choice, d.Said+"=")
+	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Source+": ")
+	return strings.TrimPrefix(choice, d.Source+"=")
 }
 
 func (r *Rules) sorted() []predict.Decision {
 	return slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
 		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Ref.Compare(b.Ref), a.Path.Compare(b.Path),
-			strings.Compare(a.Said, b.Said), strings.Compare(a.Choice, b.Choice))
+			strings.Compare(a.Source, b.Source), strings.Compare(a.Choice, b.Choice))
 	})
 }
 
@@ -134,12 +134,12 @@ func (r *Rules) Explain(w io.Writer) {
 
 func by(d predict.Decision) string {
 	switch {
-	case d.Said == "":
+	case d.Source == "":
 		return "the built-in table"
-	case strings.Contains(d.Choice, d.Said):
+	case strings.Contains(d.Choice, d.Source):
 		return d.Choice
 	}
-	return d.Said + " (" + d.Choice + ")"
+	return d.Source + " (" + d.Choice + ")"
 }
 
 // Flags are the flags for the configuration file.

@@ -37,10 +37,10 @@ type Connection struct {
 	Color     string
 	// Vault learns the values of Secrets.
 	Vault *redact.Vault
-	// Run is the ID of the run; empty before the first request. RunTold means that the ID was
+	// Run is the ID of the run; empty before the first request. RunReported means that the ID was
 	// printed.
-	Run     string
-	RunTold bool
+	Run         string
+	RunReported bool
 	// Warned counts the warnings from the server that were shown.
 	Warned *atomic.Int64
 	// Guard may refuse writes. It is passed to clients created after it is set. A nil Guard refuses

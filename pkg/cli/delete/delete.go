@@ -177,15 +177,15 @@ func (f *deleteFlags) grace() (*int64, error) {
 }
 
 func (f *deleteFlags) warnings() []string {
-	var told []string
+	var reported []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {
 		propagation, _ := propagationOf(f.cascade)
-		told = append(told, fmt.Sprintf("--cascade=%s is deprecated: use --cascade=%s", f.cascade, strings.ToLower(string(propagation))))
+		reported = append(reported, fmt.Sprintf("--cascade=%s is deprecated: use --cascade=%s", f.cascade, strings.ToLower(string(propagation))))
 	}
 	if f.force {
-		told = append(told, "--force does not wait for the containers to stop: they may keep running in the cluster indefinitely")
+		reported = append(reported, "--force does not wait for the containers to stop: they may keep running in the cluster indefinitely")
 	}
-	return told
+	return reported
 }
 
 // propagationOf accepts true and false too: kubectl once used them for background and orphan, and

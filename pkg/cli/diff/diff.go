@@ -177,7 +177,7 @@ func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, er
 // engine returns the engine of the run. member is the run of the set, or nil.
 func (r *run) engine(member *setrun.Run) *diff.Engine {
 	e := &diff.Engine{
-		Server: r.client, Predictor: r.predictor, Prefetched: r.Input.Prefetched(), Seen: r.preflight.See,
+		Server: r.client, Predictor: r.predictor, Prefetched: r.Input.Prefetched(), OnRead: r.preflight.See,
 		Emit: r.emit, Unmasked: r.found.SeeSecret,
 		Judged: func(p *predict.Prediction) { r.found.Learn(p.Item.Object, p.Live) },
 	}
@@ -187,7 +187,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		return e
 	}
 	e.Predictor.Carry = r.leaving.Carry()
-	e.Seen = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	e.OnRead = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		r.preflight.See(item, before, after, changes)
 		r.leaving.See(item, before, after, changes)
 	}

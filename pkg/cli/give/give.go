@@ -270,7 +270,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && o.engine.Wish.Mode != transfer.Release {
+	if o.inventory != nil && len(targets) > 0 && targets[0].Declared == nil && o.engine.Wish.Mode != transfer.Release {
 		o.out.Print(event.Warned{Text: o.unseen()})
 	}
 	released := false
@@ -289,9 +289,9 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 
 // unseen returns the warning that the tool's next manifests are unknown.
 func (o *options) unseen() string {
-	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
+	message := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {
-		said += fmt.Sprintf("; that run will remove the fields received by %s unless the manifests set them", o.engine.Wish.To)
+		message += fmt.Sprintf("; that run will remove the fields received by %s unless the manifests set them", o.engine.Wish.To)
 	}
-	return said + ". To show the effect, add -f - and pipe the manifests in: " + o.inventory.Render()
+	return message + ". To show the effect, add -f - and pipe the manifests in: " + o.inventory.Render()
 }

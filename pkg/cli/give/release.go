@@ -71,7 +71,7 @@ func (o *scope) released(
 			targets[i].Manifest = source
 		}
 	}
-	return next.stated(ctx, server, targets, of, release.Applied, emit)
+	return next.declared(ctx, server, targets, of, release.Applied, emit)
 }
 
 // noReleaseError reports that no revision of a release is stored.
@@ -136,13 +136,13 @@ func targetsOf(ctx context.Context, c *connection.Connection, server *client.Cli
 			faults = append(faults, err)
 			continue
 		}
-		stated := release.Applied(m.Object)
-		if kind.Namespaced && stated.GetNamespace() == "" {
-			stated.SetNamespace(release.Namespace)
+		declared := release.Applied(m.Object)
+		if kind.Namespaced && declared.GetNamespace() == "" {
+			declared.SetNamespace(release.Namespace)
 		}
-		ref := object.RefOf(stated)
+		ref := object.RefOf(declared)
 		ref.GVK = kind.GVK
-		targets = append(targets, give.Target{Kind: kind, Ref: ref, Stated: stated, As: as})
+		targets = append(targets, give.Target{Kind: kind, Ref: ref, Declared: declared, As: as})
 	}
 	return targets, errors.Join(faults...)
 }

@@ -90,7 +90,7 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 			faults = append(faults, client.Unserved(ctx, it.GVK))
 			continue
 		}
-		all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
+		all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Declared: it.Object})
 	}
 	return all, errors.Join(faults...)
 }
@@ -143,7 +143,7 @@ func listed(
 		return nil, err
 	}
 	asIs := func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
-	return next.stated(ctx, server, targets, of.String(), asIs, emit)
+	return next.declared(ctx, server, targets, of.String(), asIs, emit)
 }
 
 // nextRun holds the manifests that a tool will apply next, as far as they are known.
@@ -152,9 +152,9 @@ type nextRun struct {
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets with their manifests. It warns about objects that are only in
+// declared returns the listed targets with their manifests. It warns about objects that are only in
 // the list or only in the manifests.
-func (n nextRun) stated(
+func (n nextRun) declared(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
 ) ([]give.Target, error) {

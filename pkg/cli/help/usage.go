@@ -48,16 +48,16 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 // Show prints the help of a command. Without --help-all, it prints only the first paragraph and the
 // exit status.
 func Show(cmd *cobra.Command, _ []string) {
-	said := cmd.Long
-	if said == "" {
-		said = cmd.Short
+	message := cmd.Long
+	if message == "" {
+		message = cmd.Short
 	}
-	if parts := strings.Split(said, "\n\n"); !whole(cmd) && !cmd.HasAvailableSubCommands() {
+	if parts := strings.Split(message, "\n\n"); !whole(cmd) && !cmd.HasAvailableSubCommands() {
 		if last := parts[len(parts)-1]; strings.HasPrefix(last, "Exit status") {
-			said = parts[0] + "\n\n" + last
+			message = parts[0] + "\n\n" + last
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", strings.TrimSpace(said), cmd.UsageString())
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", strings.TrimSpace(message), cmd.UsageString())
 }
 
 func commandTexts(w io.Writer, cmd *cobra.Command) {

@@ -159,14 +159,14 @@ func hooksOf(text string) (manifest.Hooks, error) {
 }
 
 func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
-	var told event.HooksLeftOut
+	var reported event.HooksLeftOut
 	for _, h := range hooks {
-		told.Hooks = append(told.Hooks, event.Hook{Ref: h.Ref, Source: h.Source, On: h.On})
+		reported.Hooks = append(reported.Hooks, event.Hook{Ref: h.Ref, Source: h.Source, On: h.On})
 	}
 	if slices.ContainsFunc(hooks, manifest.Hook.Applicable) {
-		told.Hint = manifest.ApplyHooksHint
+		reported.Hint = manifest.ApplyHooksHint
 	}
-	return told
+	return reported
 }
 
 // ChoiceFlags are the ownership flags of apply and diff.

@@ -201,11 +201,11 @@ func upcoming(
 // kinds returns the kinds of the manifests. It omits unserved kinds, because the manifests may
 // define them.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
-	meant := map[schema.GroupVersionKind]bool{}
+	intended := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
-		meant[m.Ref().GVK] = true
+		intended[m.Ref().GVK] = true
 	}
-	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
+	return askAll(ctx, slices.Collect(maps.Keys(intended)), client.KindOnce(ctx))
 }
 
 // askAll calls the callback (ask) concurrently for each kind, and returns the kinds. It omits kinds
@@ -237,7 +237,7 @@ func askAll(
 // unserved reports whether an error means that a kind is not served, or that the server behind it
 // does not answer.
 func unserved(err error) bool {
-	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
+	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.KindUnknownError))
 }
 
 // InServedVersions replaces unserved versions with served ones, so that an old file still

@@ -43,7 +43,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 			c.OpenEarly()
 		}
 		emit(event.Preparing{Text: "reading the manifests"})
-		o.Files.Tell = func(what string, since time.Time, within time.Duration) {
+		o.Files.Report = func(what string, since time.Time, within time.Duration) {
 			emit(event.Waiting{For: what, Since: since, Within: within})
 		}
 	}
@@ -108,7 +108,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		if err == nil {
 			continue
 		}
-		if at, said := places[err.Error()]; !said {
+		if at, message := places[err.Error()]; !message {
 			places[err.Error()] = len(errs)
 			errs = append(errs, err)
 		} else if position, ok := errors.AsType[*predict.PositionError](errs[at]); ok && position.Key == nil {
@@ -146,19 +146,19 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 			names[len(names)-1] = kind + "/" + item.Namespace + "/" + item.Name
 		}
 	}
-	meant := ""
+	intended := ""
 	for _, item := range items {
 		as := c
 		as.Name, as.Namespace = item.Name, item.Namespace
-		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) {
+		if c.Name != "" && intended == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) {
 			if c.Namespace == "" {
 				as.Namespace = ""
 			}
-			meant = as.Object()
+			intended = as.Object()
 		}
 	}
-	if meant = cmp.Or(meant, text.Nearest(c.Object(), names)); meant == "" {
+	if intended = cmp.Or(intended, text.Nearest(c.Object(), names)); intended == "" {
 		return err
 	}
-	return &object.HintedError{Err: err, Advice: "did you mean " + meant + "?"}
+	return &object.HintedError{Err: err, Advice: "did you mean " + intended + "?"}
 }

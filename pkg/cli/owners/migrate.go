@@ -141,15 +141,15 @@ func (m *migrating) place(ctx context.Context, p survey.Place) error {
 	group.SetLimit(survey.SideBySide)
 	for _, ref := range refs {
 		group.Go(func() error {
-			told, any := m.migrator.Migrate(ctx, p.Kind, ref)
+			reported, any := m.migrator.Migrate(ctx, p.Kind, ref)
 			if !any {
 				return nil
 			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.left = m.left || len(told.Left) > 0
-			m.failed = m.failed || told.Err != nil
-			m.emit(told)
+			m.left = m.left || len(reported.Left) > 0
+			m.failed = m.failed || reported.Err != nil
+			m.emit(reported)
 			return nil
 		})
 	}

@@ -201,13 +201,13 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 		flag  string
 		names []string
 	}{{"--from", o.question.From}, {"--expect", o.question.Expected}, {"--manager", o.question.Managers}} {
-		if said := nowhere(one.flag, one.names, found); said != "" {
-			o.out.Print(event.Warned{Text: said})
+		if message := nowhere(one.flag, one.names, found); message != "" {
+			o.out.Print(event.Warned{Text: message})
 		}
 	}
 	o.out.Print(found)
-	if said := unexpected(found.Unexpected); said != "" && o.paged {
-		o.out.Print(event.Warned{Text: said})
+	if message := unexpected(found.Unexpected); message != "" && o.paged {
+		o.out.Print(event.Warned{Text: message})
 	}
 	unread := unreadOf(found.Unread)
 	if len(found.Unexpected) == 0 {
@@ -240,17 +240,17 @@ func unexpected(found []event.ObjectHolding) string {
 // nowhere returns a message about the given managers that own nothing, and suggests similar names;
 // it is empty if there are no such managers. It ignores patterns, and results without objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
-	var said []string
+	var message []string
 	for _, name := range names {
 		if found.Objects == 0 || strings.ContainsAny(name, `*?[\`) || slices.Contains(found.Seen, name) {
 			continue
 		}
-		said = append(said, text.WithMeant(name, found.Seen))
+		message = append(message, text.WithSuggestion(name, found.Seen))
 	}
-	if said == nil {
+	if message == nil {
 		return ""
 	}
-	return flag + ": found no manager named " + strings.Join(said, ", ")
+	return flag + ": found no manager named " + strings.Join(message, ", ")
 }
 
 func unreadOf(unread []event.Unread) error {

@@ -21,20 +21,20 @@ func TestRunSeesFieldsOfOtherManagers(t *testing.T) {
 	const service = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {selector: {app: web, tier: front}, ports: [{port: 80, targetPort: PORT}]}}`
 	for port, want := range map[string]int{"grpc": 0, "http": 1} {
 		objects := diagnosetest.Read(t, manifest+"\n---\n"+service)
-		p, told := &plan.Plan{Phases: []plan.Phase{{}}}, []event.Event{}
+		p, reported := &plan.Plan{Phases: []plan.Phase{{}}}, []event.Event{}
 		for _, u := range objects {
 			p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: object.RefOf(u), Object: u})
 		}
 		if err := unstructured.SetNestedSlice(objects[1].Object, []any{map[string]any{"port": int64(80), "targetPort": port}}, "spec", "ports"); err != nil {
 			t.Fatal(err)
 		}
-		f := New(func(e event.Event) { told = append(told, e) }, false, p)
+		f := New(func(e event.Event) { reported = append(reported, e) }, false, p)
 		there := diagnosetest.Read(t, live)[0]
 		f.See(p.Phases[0].Items[0], there, there, false)
 		f.See(p.Phases[0].Items[1], nil, objects[1], true)
 		f.Report(t.Context(), p, &diagnosetest.Memory{})
-		if len(told) != want {
-			t.Errorf("targetPort %s: got %v, want %d remarks", port, told, want)
+		if len(reported) != want {
+			t.Errorf("targetPort %s: got %v, want %d remarks", port, reported, want)
 		}
 	}
 }

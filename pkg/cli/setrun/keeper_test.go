@@ -48,21 +48,21 @@ func (full) Live(context.Context, object.Kind, []object.Ref, func(int, *unstruct
 
 // ledger is a History that records its calls.
 type ledger struct {
-	last history.Run
-	sure bool
-	err  error
-	told []string
-	run  history.Run
+	last     history.Run
+	sure     bool
+	err      error
+	reported []string
+	run      history.Run
 }
 
 func (l *ledger) Last() (history.Run, bool, error) { return l.last, l.sure, l.err }
 
 func (l *ledger) Note(run history.Run) {
-	l.told, l.run = append(l.told, "with the lock: "+string(run.Result)), run
+	l.reported, l.run = append(l.reported, "with the lock: "+string(run.Result)), run
 }
 
 func (l *ledger) NoteNow(_ context.Context, run history.Run) error {
-	l.told, l.run = append(l.told, "at once: "+string(run.Result)), run
+	l.reported, l.run = append(l.reported, "at once: "+string(run.Result)), run
 	return nil
 }
 
@@ -87,21 +87,21 @@ func TestUnstoredRunIsNotedInLease(t *testing.T) {
 		"no right to list, and the note may be old": {10, full{unlisted: errQuota}, ledger{last: last}, "cannot be rolled back to this run", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := ""
+			message := ""
 			keeper := &setrun.Keeper{
 				Server: test.server, Parent: object.Ref{Namespace: "shop", Name: "web"}, Keep: test.keep, History: &test.ledger,
-				Emit: func(e event.Event) { said += e.(event.Warned).Text },
+				Emit: func(e event.Event) { message += e.(event.Warned).Text },
 			}
 			keeper.Begin(t.Context(), "next", &plan.Plan{})
 			keeper.End(t.Context(), history.Failed, nil)
-			if want := []string{"at once: running", "with the lock: failed"}; !slices.Equal(test.ledger.told, want) {
-				t.Errorf("noted %q", test.ledger.told)
+			if want := []string{"at once: running", "with the lock: failed"}; !slices.Equal(test.ledger.reported, want) {
+				t.Errorf("noted %q", test.ledger.reported)
 			}
 			if run := test.ledger.run; run.ID != "next" || run.Place.Known != test.known || run.Place.Before.ID != test.before || run.Place.Number <= test.ledger.last.Place.Number {
 				t.Errorf("%+v", run)
 			}
-			if !strings.Contains(said, test.warns) || (said == "") != (test.warns == "") {
-				t.Errorf("got warning %q", said)
+			if !strings.Contains(message, test.warns) || (message == "") != (test.warns == "") {
+				t.Errorf("got warning %q", message)
 			}
 		})
 	}

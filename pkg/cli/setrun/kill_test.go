@@ -41,9 +41,9 @@ type world struct {
 	// goneAt is the call at which a user deletes the parent; 0 for never. From then on, no parent
 	// covers the members.
 	goneAt int
-	// said lists the warnings.
-	said []string
-	t    *testing.T
+	// message lists the warnings.
+	message []string
+	t       *testing.T
 }
 
 // afterwards is the value of goneAt in the run after the one in which the parent was deleted.
@@ -182,7 +182,7 @@ func (w *world) run(input []object.Key) error {
 	}
 	r := &Run{Server: w, Namespace: "home", Emit: func(e event.Event) {
 		if warned, ok := e.(event.Warned); ok {
-			w.said = append(w.said, warned.Text)
+			w.message = append(w.message, warned.Text)
 		}
 	}}
 	r.Delete = func(_ context.Context, _ *Set, d applyset.Decision) ([]applyset.Kept, error) {
@@ -289,13 +289,13 @@ func TestParentDeletedMeanwhile(t *testing.T) {
 		if err := w.run(start); err != nil {
 			t.Fatal(err)
 		}
-		w.calls, w.goneAt, w.said = 0, at, nil
+		w.calls, w.goneAt, w.message = 0, at, nil
 		err := w.run(start)
 		if w.calls < at {
 			return
 		}
-		if told := strings.Contains(strings.Join(w.said, ""), "was deleted during this run"); w.parent == nil && err == nil && !told {
-			t.Errorf("deleted at %d of %d: the run succeeds and does not warn of the deletion: %q", at, w.calls, w.said)
+		if reported := strings.Contains(strings.Join(w.message, ""), "was deleted during this run"); w.parent == nil && err == nil && !reported {
+			t.Errorf("deleted at %d of %d: the run succeeds and does not warn of the deletion: %q", at, w.calls, w.message)
 		}
 		w.calls, w.goneAt = 0, afterwards
 		if err := w.run(start); err != nil {

@@ -34,11 +34,11 @@ const (
 	// ResultAnnotation is the result of the run, or "running" while it runs.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
-	// StatedAnnotation describes the last run that applied something: see [history.Note].
-	// TurnAnnotation is the Lease's leaseTransitions at the time when StatedAnnotation was last
+	// LastRunAnnotation describes the last run that applied something: see [history.Note].
+	// TurnAnnotation is the Lease's leaseTransitions at the time when LastRunAnnotation was last
 	// known to be current.
-	StatedAnnotation = "k8sconnect.io/stated"
-	TurnAnnotation   = "k8sconnect.io/stated-in"
+	LastRunAnnotation = "k8sconnect.io/stated"
+	TurnAnnotation    = "k8sconnect.io/stated-in"
 	// SetAnnotation names the parent of the set. It is only for people to read.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
@@ -98,7 +98,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 	l.lease = lease
 	if notes := live.GetAnnotations(); l.note == "" {
-		l.was, l.sure = notes[StatedAnnotation], notes[TurnAnnotation] == strconv.Itoa(lease.LeaderTransitions)
+		l.was, l.sure = notes[LastRunAnnotation], notes[TurnAnnotation] == strconv.Itoa(lease.LeaderTransitions)
 	}
 	switch {
 	case lease.HolderIdentity == l.holder:
@@ -213,7 +213,7 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 		notes[ResultAnnotation] = string(cmp.Or(l.result, history.Failed))
 	}
 	if l.note != "" {
-		notes[StatedAnnotation] = l.note
+		notes[LastRunAnnotation] = l.note
 	}
 	if l.note != "" || free && l.sure {
 		notes[TurnAnnotation] = strconv.Itoa(lease.LeaderTransitions)
@@ -256,7 +256,7 @@ func (l *Lock) Note(run history.Run) {
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
 	l.mu.Lock()
-	u := l.patch(map[string]string{StatedAnnotation: l.note, TurnAnnotation: strconv.Itoa(l.lease.LeaderTransitions)})
+	u := l.patch(map[string]string{LastRunAnnotation: l.note, TurnAnnotation: strconv.Itoa(l.lease.LeaderTransitions)})
 	l.mu.Unlock()
 	_, err := l.first.Merge(ctx, LeaseKind(), u, object.Write{Manager: manager})
 	return err

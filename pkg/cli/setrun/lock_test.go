@@ -197,15 +197,15 @@ func TestSecondRun(t *testing.T) {
 			}
 		}
 		time.AfterFunc(20*time.Second, func() { _ = first.Release(t.Context()) })
-		began, told := time.Now(), 0
+		began, reported := time.Now(), 0
 		held, err := second.Acquire(t.Context(), shop, s, s, time.Minute, func(h *HeldError) {
-			told++
+			reported++
 			if h.Holder != "a" {
 				t.Errorf("reported %+v", h)
 			}
 		})
-		if took := time.Since(began); err != nil || held.Err() != nil || told != 1 || took > 20*time.Second+3*poll {
-			t.Errorf("%v after %s, reported %d times", err, took, told)
+		if took := time.Since(began); err != nil || held.Err() != nil || reported != 1 || took > 20*time.Second+3*poll {
+			t.Errorf("%v after %s, reported %d times", err, took, reported)
 		}
 		_ = second.Release(t.Context())
 	})

@@ -49,9 +49,9 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 	return held, run
 }
 
-// LastStated returns the last run that applied something, as recorded in the Lease. Its ID is empty
+// LastRun returns the last run that applied something, as recorded in the Lease. Its ID is empty
 // if the Lease has no note. An invalid note causes a [history.FaultError].
-func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
+func LastRun(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
 		return history.Run{}, nil
@@ -59,7 +59,7 @@ func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (h
 	if err != nil {
 		return history.Run{}, err
 	}
-	return history.ReadNote(live.GetAnnotations()[StatedAnnotation])
+	return history.ReadNote(live.GetAnnotations()[LastRunAnnotation])
 }
 
 // LostError means that a run has lost its lock and sends no more writes.
@@ -71,11 +71,11 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	said := e.set + ": the lock of the set was lost: " + e.why
+	message := e.set + ": the lock of the set was lost: " + e.why
 	if e.err != nil {
-		said += ": " + e.err.Error()
+		message += ": " + e.err.Error()
 	}
-	return said
+	return message
 }
 
 // Late makes the exit status 1.
@@ -103,17 +103,17 @@ type HeldError struct {
 func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {
-	said := "the set is locked by " + e.Holder
+	message := "the set is locked by " + e.Holder
 	if e.Run != "" {
-		said += ", run " + e.Run
+		message += ", run " + e.Run
 	}
 	if !e.Since.IsZero() {
-		said += ", since " + e.Since.UTC().Format(time.RFC3339)
+		message += ", since " + e.Since.UTC().Format(time.RFC3339)
 	}
 	if e.Waited >= time.Second {
-		said += fmt.Sprintf("; waited %s", e.Waited.Round(time.Second))
+		message += fmt.Sprintf("; waited %s", e.Waited.Round(time.Second))
 	}
-	return said
+	return message
 }
 
 func (e *HeldError) Hint() string {

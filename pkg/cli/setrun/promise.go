@@ -86,7 +86,7 @@ func (r *Run) promise() applyset.Promise {
 // runs make at the same time.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
-		attempts.Saw(r.set.Live)
+		attempts.OnRead(r.set.Live)
 		err := r.growOnce(ctx, p)
 		if !apierrors.IsConflict(err) {
 			return err

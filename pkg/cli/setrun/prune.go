@@ -139,7 +139,7 @@ func Pruned(emit func(event.Event)) func(event.Event) {
 		switch e := e.(type) {
 		case event.Planned, event.PhaseStarted:
 		case event.Deleted:
-			if a, told := prunedOf(e); told {
+			if a, reported := prunedOf(e); reported {
 				emit(a)
 			}
 		default:

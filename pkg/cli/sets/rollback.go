@@ -223,12 +223,12 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, to hist
 
 func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
-	tell := func(e event.Event) {
+	report := func(e event.Event) {
 		if w, ok := e.(event.Warned); ok {
 			fmt.Fprintln(in.Streams.ErrOut, format.Fit("warning: ", w.Ref.String()+": "+w.Text, width))
 		}
 	}
-	client, err := in.Connect(ctx, in.NewRun(), 0, tell)
+	client, err := in.Connect(ctx, in.NewRun(), 0, report)
 	if err != nil {
 		return history.Run{}, nil, err
 	}
@@ -244,12 +244,12 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	if o.cluster, err = in.Identify(ctx, client)(); err != nil {
 		return history.Run{}, nil, err
 	}
-	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
+	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: report}
 	kept, err := keeper.Runs(ctx)
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	last, err := setrun.LastStated(ctx, client, o.parent)
+	last, err := setrun.LastRun(ctx, client, o.parent)
 	if fault, unread := errors.AsType[*history.FaultError](err); unread {
 		kept.Faults = append(kept.Faults, fault)
 	} else if err != nil {
@@ -257,11 +257,11 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	kept.Last = last
 	for _, fault := range kept.Faults {
-		tell(event.Warned{Ref: set.Record.Parent, Text: fault.Error()})
+		report(event.Warned{Ref: set.Record.Parent, Text: fault.Error()})
 	}
 	newest, known := kept.Newest()
 	if known && !kept.Keeps(newest) {
-		tell(event.Warned{Ref: o.parent, Text: "the last run, " + newest.ID + ", is not in the history: you cannot roll back to it"})
+		report(event.Warned{Ref: o.parent, Text: "the last run, " + newest.ID + ", is not in the history: you cannot roll back to it"})
 	}
 	to, err := kept.To(o.to)
 	if err != nil {
@@ -269,14 +269,14 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	o.number = max(newest.Place.Number, last.Place.Number)
 	if o.to == "" && known && newest.Unfinished() == to.Name() {
-		tell(event.Warned{Ref: o.parent, Text: fmt.Sprintf("run %s was to roll back to run %s and did not succeed: this continues it", newest.ID, to.ID)})
+		report(event.Warned{Ref: o.parent, Text: fmt.Sprintf("run %s was to roll back to run %s and did not succeed: this continues it", newest.ID, to.ID)})
 	}
 	if to.Result != history.Applied {
 		text := fmt.Sprintf("run %s did not succeed (%s)", to.ID, to.Result)
 		if len(to.Failed) > 0 {
 			text += ": it did not apply " + strings.Join(to.Failed, ", ")
 		}
-		tell(event.Warned{Ref: o.parent, Text: text})
+		report(event.Warned{Ref: o.parent, Text: text})
 	}
 	fmt.Fprintln(in.Streams.ErrOut, format.Fit("rolling back to run ", fmt.Sprintf("%s from %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)

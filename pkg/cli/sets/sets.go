@@ -117,12 +117,12 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 		if err != nil {
 			return err
 		}
-		told := tellOf(ctx, client, set)
-		if told.Runs, err = runsOf(ctx, client, set); err != nil {
-			o.out.Print(event.Warned{Ref: told.Ref, Text: fmt.Sprintf("its runs cannot be listed: %v", err)})
+		reported := eventOf(ctx, client, set)
+		if reported.Runs, err = runsOf(ctx, client, set); err != nil {
+			o.out.Print(event.Warned{Ref: reported.Ref, Text: fmt.Sprintf("its runs cannot be listed: %v", err)})
 		}
-		o.out.Print(told)
-		return told.Err
+		o.out.Print(reported)
+		return reported.Err
 	}
 	if o.everywhere {
 		namespace = ""
@@ -136,27 +136,27 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 		o.out.Print(event.NoSets{Namespace: namespace})
 	}
 	for _, set := range all {
-		told := tellOf(ctx, client, set)
-		o.out.Print(told)
-		faults = append(faults, told.Err)
+		reported := eventOf(ctx, client, set)
+		o.out.Print(reported)
+		faults = append(faults, reported.Err)
 	}
 	return errors.Join(faults...)
 }
 
-func tellOf(ctx context.Context, client *client.Client, set *setrun.Set) event.Set {
+func eventOf(ctx context.Context, client *client.Client, set *setrun.Set) event.Set {
 	r := set.Record
-	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
-	told.Lock, told.LastRun = setrun.LockState(ctx, client, r.Parent, client.Now())
+	reported := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
+	reported.Lock, reported.LastRun = setrun.LockState(ctx, client, r.Parent, client.Now())
 	for _, gk := range r.Promise.Kinds {
-		told.Kinds = append(told.Kinds, gk.String())
+		reported.Kinds = append(reported.Kinds, gk.String())
 	}
 	members, err := set.Members(ctx)
 	if err != nil {
-		told.Err = err
-		return told
+		reported.Err = err
+		return reported
 	}
-	told.Members = judge(ctx, client, members)
-	return told
+	reported.Members = judge(ctx, client, members)
+	return reported
 }
 
 func runsOf(ctx context.Context, client *client.Client, set *setrun.Set) ([]event.SetRun, error) {
@@ -166,7 +166,7 @@ func runsOf(ctx context.Context, client *client.Client, set *setrun.Set) ([]even
 		return nil, err
 	}
 	// The Lease records some results that the history lacks.
-	if last, err := setrun.LastStated(ctx, client, set.Record.Parent); err == nil {
+	if last, err := setrun.LastRun(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
 	var runs []event.SetRun

@@ -43,21 +43,21 @@ func (e *unreadError) Error() string {
 			objects[why]++
 		}
 	}
-	said := make([]string, len(reasons))
+	message := make([]string, len(reasons))
 	for i, why := range reasons {
 		list := text.List(names[why], some)
 		switch n := len(names[why]); {
 		case n <= some:
-			said[i] = list + " (" + why + ")"
+			message[i] = list + " (" + why + ")"
 		case objects[why] == 0:
-			said[i] = fmt.Sprintf("%d kinds (%s): %s", n, why, list)
+			message[i] = fmt.Sprintf("%d kinds (%s): %s", n, why, list)
 		case objects[why] == n:
-			said[i] = fmt.Sprintf("%d objects (%s): %s", n, why, list)
+			message[i] = fmt.Sprintf("%d objects (%s): %s", n, why, list)
 		default:
-			said[i] = fmt.Sprintf("%d kinds and objects (%s): %s", n, why, list)
+			message[i] = fmt.Sprintf("%d kinds and objects (%s): %s", n, why, list)
 		}
 	}
-	return "could not be read: " + strings.Join(said, "; ")
+	return "could not be read: " + strings.Join(message, "; ")
 }
 
 // Hint returns the missing permission, or else the first hint among the reasons.

@@ -121,11 +121,11 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 		if err != nil {
 			return ""
 		}
-		meant := ref
-		if meant.Name = text.Nearest(ref.Name, names); meant.Name == "" || meant.Name == ref.Name {
+		intended := ref
+		if intended.Name = text.Nearest(ref.Name, names); intended.Name == "" || intended.Name == ref.Name {
 			return ""
 		}
-		return "did you mean " + meant.String() + "?"
+		return "did you mean " + intended.String() + "?"
 	}
 }
 
@@ -136,19 +136,19 @@ func MissingNamespace(ctx context.Context, client *client.Client, name string) s
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
 		return ""
 	}
-	said := namespace.String() + " does not exist"
+	message := namespace.String() + " does not exist"
 	kind, err := client.Kind(ctx, namespace.GVK)
 	if err != nil {
-		return said
+		return message
 	}
 	names, err := client.Names(ctx, kind, object.Selection{})
 	if err != nil {
-		return said
+		return message
 	}
-	if meant := text.Nearest(name, names); meant != "" {
-		said += "; did you mean " + meant + "?"
+	if intended := text.Nearest(name, names); intended != "" {
+		message += "; did you mean " + intended + "?"
 	}
-	return said
+	return message
 }
 
 // Explained adds to a not-found error the reason why the object may be missing.

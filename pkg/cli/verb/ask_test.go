@@ -11,12 +11,12 @@ import (
 )
 
 func TestAsk(t *testing.T) {
-	for said, want := range map[string]bool{"yes\n": true, " Y \n": true, "yes": true, "no\n": false, "": false, "\n": false, "yess\n": false} {
+	for message, want := range map[string]bool{"yes\n": true, " Y \n": true, "yes": true, "no\n": false, "": false, "\n": false, "yess\n": false} {
 		streams, in, _, stderr := genericiooptions.NewTestIOStreams()
-		in.WriteString(said)
+		in.WriteString(message)
 		yes, err := Ask(t.Context(), streams, "Go on?")
 		if yes != want || err != nil || stderr.String() != "Go on? (yes/no): " {
-			t.Errorf("%q: %v, %v, asked %q", said, yes, err, stderr)
+			t.Errorf("%q: %v, %v, asked %q", message, yes, err, stderr)
 		}
 	}
 }

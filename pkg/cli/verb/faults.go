@@ -42,9 +42,9 @@ func named(all []error) []error {
 
 // anyObject returns the text of a fault without the name and the namespace of its object.
 func anyObject(fault *object.FaultError) string {
-	said := fault.Text + fault.Detail + "\n" + fault.Advice
+	message := fault.Text + fault.Detail + "\n" + fault.Advice
 	for _, part := range strings.FieldsFunc(fault.Subject, func(r rune) bool { return r == ' ' || r == '/' }) {
-		said = strings.ReplaceAll(said, strconv.Quote(part), strconv.Quote(""))
+		message = strings.ReplaceAll(message, strconv.Quote(part), strconv.Quote(""))
 	}
-	return said
+	return message
 }

@@ -120,7 +120,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 		Progress: output.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
 		Run:   c.NewRun(),
-		OnRun: func() { c.RunTold = true },
+		OnRun: func() { c.RunReported = true },
 		Mask:  c.Masking(), Flags: c.Typed(),
 		Annotate: annotations(),
 	}, err

@@ -106,11 +106,11 @@ func interrupt(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// TellRun prints the ID of a failed run, with which the run can be found in the server's audit log,
+// ReportRun prints the ID of a failed run, with which the run can be found in the server's audit log,
 // unless the ID was printed already or the run was refused.
-func TellRun(c *connection.Connection, w io.Writer, err error) {
+func ReportRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
-	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
+	if c.Run == "" || c.RunReported || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
 		return
 	}
 	fmt.Fprintf(w, "run: %s\n", c.Run)

@@ -125,8 +125,8 @@ func (s *Sink) Lost() error {
 // Ask asks a question, and reports whether the answer is yes. The end of the input counts as no. It
 // returns an error if ctx ends first.
 func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
-	said, _, err := Line(ctx, streams, question+" (yes/no): ")
-	return said == "yes" || said == "y", err
+	message, _, err := Line(ctx, streams, question+" (yes/no): ")
+	return message == "yes" || message == "y", err
 }
 
 // Line prompts for a line, and returns it trimmed and in lower case. The result more is false at
@@ -145,7 +145,7 @@ func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string
 	select {
 	case <-ctx.Done():
 		return "", false, context.Cause(ctx)
-	case said := <-answer:
-		return said.line, said.err == nil, context.Cause(ctx)
+	case message := <-answer:
+		return message.line, message.err == nil, context.Cause(ctx)
 	}
 }

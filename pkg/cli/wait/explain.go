@@ -144,13 +144,13 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 		custom, _ := readiness.About(schema.GroupKind{Group: "example.com", Kind: gk.Kind})
 		about += ", if it is one of Kubernetes' own kinds; otherwise: " + custom
 	}
-	rule, stated := rules.Of(gk)
+	rule, declared := rules.Of(gk)
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintln(out, format.Fit(fmt.Sprintf("  %-8s ", name), strings.Join(strings.Fields(text), " "), width))
 		}
 	}
-	if stated {
+	if declared {
 		from = rule.From
 	}
 	switch {

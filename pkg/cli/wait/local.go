@@ -57,13 +57,13 @@ func (inFiles) Resource(_ context.Context, text string) (object.Kind, error) {
 
 func (inFiles) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
 
-func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
 	for _, u := range f {
 		if u.GroupVersionKind() == kind.GVK && u.GetNamespace() == sel.Namespace && (sel.Name == "" || sel.Name == u.GetName()) {
-			tell(object.Present{Object: u})
+			report(object.Present{Object: u})
 		}
 	}
-	tell(object.Synced{})
+	report(object.Synced{})
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -33,8 +33,8 @@ type Cache struct {
 	disk store
 
 	mu sync.Mutex
-	// told holds the server's response in this run; nil if there is none or if it is too old.
-	told *served
+	// reported holds the server's response in this run; nil if there is none or if it is too old.
+	reported *served
 	// read holds the content of the cache on disk; nil if the cache was not read or must not be
 	// used.
 	read       *served
@@ -77,13 +77,13 @@ func hostFolder(host string) string {
 func (c *Cache) fresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.told != nil
+	return c.reported != nil
 }
 
 func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told, c.read, c.distrusted = nil, nil, true
+	c.reported, c.read, c.distrusted = nil, nil, true
 }
 
 // known returns the content of the cache; nil if the cache does not even contain the groups. It
@@ -91,8 +91,8 @@ func (c *Cache) distrust() {
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told != nil {
-		return c.told
+	if c.reported != nil {
+		return c.reported
 	}
 	if c.read == nil && !c.distrusted {
 		if groups := c.disk.groups(); groups != nil {
@@ -111,7 +111,7 @@ func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if list := now.lists[gv]; list != nil || now == c.told {
+	if list := now.lists[gv]; list != nil || now == c.reported {
 		return list, now.failed[gv]
 	}
 	list := c.disk.list(gv)
@@ -136,17 +136,17 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-func (c *Cache) answer(said *served) {
+func (c *Cache) answer(message *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told = said
-	for gv, list := range said.lists {
+	c.reported = message
+	for gv, list := range message.lists {
 		if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
 			continue
 		}
 		c.disk.putList(gv, list)
 	}
-	c.disk.putGroups(said.groups)
+	c.disk.putGroups(message.groups)
 }
 
 // see stores a list in which a kind first appeared. Only the next run uses the list, because this

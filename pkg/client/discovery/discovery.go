@@ -177,11 +177,11 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 // not serve the kind.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
-	untold := false
+	unreported := false
 	err := d.search(ctx, gk.String(), func(t catalogue) error {
-		untold = false
+		unreported = false
 		for gv := range t.view.failed {
-			untold = untold || gv.Group == gk.Group
+			unreported = unreported || gv.Group == gk.Group
 		}
 		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
 		if err == nil {
@@ -189,7 +189,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 		}
 		return err
 	})
-	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
+	if none, ok := errors.AsType[*NoTypeError](err); ok && !unreported {
 		none.Err = nil // The servers that do not answer belong to other groups.
 	}
 	if err != nil {
@@ -235,8 +235,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
 		return kind, &NoTypeError{Type: text, Err: missing.Err}
 	}
-	if untold, ok := errors.AsType[*UntoldKindError](err); ok {
-		return kind, &NoTypeError{Type: text, Err: untold}
+	if unreported, ok := errors.AsType[*KindUnknownError](err); ok {
+		return kind, &NoTypeError{Type: text, Err: unreported}
 	}
 	return kind, err
 }

@@ -226,12 +226,12 @@ func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	if err := all.Wait(); err != nil {
 		return nil, ofServer(err)
 	}
-	said := join(core, groups)
-	if !said.whole {
-		d.listEach(ctx, &said)
+	message := join(core, groups)
+	if !message.whole {
+		d.listEach(ctx, &message)
 	}
-	d.cache.answer(&said)
-	return &said, nil
+	d.cache.answer(&message)
+	return &message, nil
 }
 
 func (d *Discovery) part(ctx context.Context, path string) (served, error) {
@@ -299,10 +299,10 @@ func join(core, groups served) served {
 
 // listEach requests the kinds of each group version, for a server without aggregated discovery. If
 // a group version gets no response, it is requested again when one of its kinds is needed.
-func (d *Discovery) listEach(ctx context.Context, said *served) {
+func (d *Discovery) listEach(ctx context.Context, message *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, group := range said.groups.Groups {
+	for _, group := range message.groups.Groups {
 		for _, v := range group.Versions {
 			all.Go(func() {
 				gv := schema.GroupVersion{Group: group.Name, Version: v.Version}
@@ -314,10 +314,10 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
-					said.failed[gv] = err
+					message.failed[gv] = err
 					return
 				}
-				said.lists[gv] = list
+				message.lists[gv] = list
 			})
 		}
 	}

@@ -267,14 +267,14 @@ func (r raw) kinds() map[schema.GroupVersionKind]string {
 	return out
 }
 
-// said is what the document says at a place: the keywords next to its references, then its type.
-type said struct {
+// message is what the document says at a place: the keywords next to its references, then its type.
+type message struct {
 	name string
 	by   []map[string]any
 }
 
-func (r raw) at(s map[string]any) *said {
-	out := &said{}
+func (r raw) at(s map[string]any) *message {
+	out := &message{}
 	for seen := map[string]bool{}; ; {
 		ref, _ := s["$ref"].(string)
 		all, _ := s["allOf"].([]any)
@@ -296,7 +296,7 @@ func (r raw) at(s map[string]any) *said {
 	}
 }
 
-func (s *said) first(key string) any {
+func (s *message) first(key string) any {
 	for _, one := range s.by {
 		if v := one[key]; v != nil {
 			return v
@@ -306,11 +306,11 @@ func (s *said) first(key string) any {
 }
 
 // itself returns the type without the keywords next to references to it.
-func (s *said) itself() map[string]any { return s.by[len(s.by)-1] }
+func (s *message) itself() map[string]any { return s.by[len(s.by)-1] }
 
 // compare compares the types at a path and at everything below the path. In a cycle, lazy never
 // ends, but whole does. above are the types that contain this one.
-func (r raw) compare(t *testing.T, path string, want *said, lazy, whole openapi.Type, above []string) {
+func (r raw) compare(t *testing.T, path string, want *message, lazy, whole openapi.Type, above []string) {
 	within := want.name != "" && slices.Contains(above, want.name)
 	circle := want.name == "" && len(want.by) > 1
 	for how, got := range map[string]openapi.Type{"lazily": lazy, "whole": whole} {
@@ -347,7 +347,7 @@ func (r raw) compare(t *testing.T, path string, want *said, lazy, whole openapi.
 	}
 }
 
-func same(t *testing.T, path string, want *said, got openapi.Type) {
+func same(t *testing.T, path string, want *message, got openapi.Type) {
 	s := want.itself()
 	kinds := []string{}
 	if kind, is := s["type"].(string); is {

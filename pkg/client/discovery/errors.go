@@ -46,8 +46,8 @@ func (e *NoKindError) Is(target error) bool {
 	return ok
 }
 
-// Meant returns the similar kind, if there is one.
-func (e *NoKindError) Meant() string { return e.Near }
+// Similar returns the similar kind, if there is one.
+func (e *NoKindError) Similar() string { return e.Near }
 
 func (e *NoKindError) Hint() string {
 	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
@@ -68,16 +68,16 @@ func (e *NoKindError) Hint() string {
 	return "install its CRD, add the CRD to the set, or use apply --await-kinds to wait for an operator that installs it"
 }
 
-// UntoldKindError says that the server behind the kind's API does not answer. Only objects of that
+// KindUnknownError says that the server behind the kind's API does not answer. Only objects of that
 // API are affected.
-type UntoldKindError struct {
+type KindUnknownError struct {
 	GVK schema.GroupVersionKind
 	// Err is the error of the request, or the reason why the server's responses are inconclusive.
 	// It is never nil.
 	Err error
 }
 
-func (e *UntoldKindError) Error() string {
+func (e *KindUnknownError) Error() string {
 	why := e.Err.Error()
 	if code := transport.StatusOf(e.Err).Code; code != 0 {
 		why = fmt.Sprintf("the API %s returned %d", e.GVK.GroupVersion(), code)
@@ -86,9 +86,9 @@ func (e *UntoldKindError) Error() string {
 }
 
 // Unreachable marks an error that says nothing about the object.
-func (e *UntoldKindError) Unreachable() bool { return true }
+func (e *KindUnknownError) Unreachable() bool { return true }
 
-func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
+func (e *KindUnknownError) Hint() string { return apiHint(e.GVK) }
 
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
@@ -102,8 +102,8 @@ type NoTypeError struct {
 }
 
 func (e *NoTypeError) Error() string {
-	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
-		return untold.Error()
+	if unreported, ok := errors.AsType[*KindUnknownError](e.Err); ok {
+		return unreported.Error()
 	}
 	text := fmt.Sprintf("the server does not serve the type %q", e.Type)
 	if e.Err != nil {
@@ -121,8 +121,8 @@ func (e *NoTypeError) Is(target error) bool {
 }
 
 func (e *NoTypeError) Hint() string {
-	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
-		return untold.Hint()
+	if unreported, ok := errors.AsType[*KindUnknownError](e.Err); ok {
+		return unreported.Hint()
 	}
 	if len(e.Near) == 0 {
 		return "see: " + command.Kubectl("api-resources")
@@ -145,23 +145,23 @@ func (e *NotEstablishedError) Hint() string {
 }
 
 func ofKind(gvk schema.GroupVersionKind, err error) error {
-	if untold(err) {
-		return &UntoldKindError{GVK: gvk, Err: err}
+	if unreported(err) {
+		return &KindUnknownError{GVK: gvk, Err: err}
 	}
 	return err
 }
 
 // ofServer adds a hint if the server did not answer.
 func ofServer(err error) error {
-	if untold(err) {
+	if unreported(err) {
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",
 			"cannot find out which kinds the server serves: %w", err)
 	}
 	return err
 }
 
-// untold reports whether the server is reachable but did not answer the question.
-func untold(err error) bool {
+// unreported reports whether the server is reachable but did not answer the question.
+func unreported(err error) bool {
 	if errors.Is(err, transport.ErrNoAnswerInTime) {
 		return !errors.As(err, new(*transport.UnreachableError))
 	}

@@ -24,7 +24,7 @@ import (
 // kinds, it asks the server, because they may change before the cache expires. It requests only the
 // kind's group version, so an API whose server is down affects only its own kinds (edge case 21).
 //
-// The error is a *NoKindError if the server does not serve the kind. It is an *UntoldKindError if
+// The error is a *NoKindError if the server does not serve the kind. It is an *KindUnknownError if
 // only the server behind the kind does not answer (edge case 20). It is an Unreachable error if the
 // server does not say what it serves.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {

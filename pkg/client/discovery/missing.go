@@ -149,7 +149,7 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 // Unserved explains why the server does not serve a kind: in which release of Kubernetes it was
 // removed, and at which versions this server has it.
 //
-// The error is a *NoKindError or the error from [Discovery.Kind]. It is an *UntoldKindError if the
+// The error is a *NoKindError or the error from [Discovery.Kind]. It is an *KindUnknownError if the
 // responses contradict each other, or if the server behind the API does not answer. Unserved waits
 // until the responses agree, so call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
@@ -167,7 +167,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	if use.Empty() {
 		served, err := d.servedElsewhere(ctx, gvk)
 		if ctx.Err() == nil && (errors.As(err, new(*contradiction)) || errors.Is(err, errDeadAPI)) {
-			return &UntoldKindError{GVK: gvk, Err: err}
+			return &KindUnknownError{GVK: gvk, Err: err}
 		}
 		if err != nil {
 			return none
@@ -176,20 +176,20 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 			use = served.WithKind(gvk.Kind)
 		}
 	}
-	var said []string
+	var message []string
 	if notice.Gone {
-		said = append(said, "removed in "+notice.Removed.String())
+		message = append(message, "removed in "+notice.Removed.String())
 	}
 	hint := ""
 	switch {
 	case !use.Empty():
-		said = append(said, fmt.Sprintf("this server has %s in %s", use.Kind, use.GroupVersion()))
+		message = append(message, fmt.Sprintf("this server has %s in %s", use.Kind, use.GroupVersion()))
 		hint = "change apiVersion to " + use.GroupVersion().String()
 		if use.Kind != gvk.Kind {
 			hint += ", and kind to " + use.Kind
 		}
 	case notice.Gone:
-		said = append(said, "this server has no replacement")
+		message = append(message, "this server has no replacement")
 		hint = "remove it from the manifests"
 	default:
 		if refused := d.known.refused.get(gvk); refused != nil {
@@ -197,7 +197,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 		}
 		return none
 	}
-	none.Err = &object.HintedError{Err: errors.New(strings.Join(said, "; ")), Advice: hint}
+	none.Err = &object.HintedError{Err: errors.New(strings.Join(message, "; ")), Advice: hint}
 	return none
 }
 
@@ -237,7 +237,7 @@ const unseenFor = 2 * time.Second
 // If we have no permission to read CRDs, it waits briefly, or not at all if a served kind has
 // almost the same name. The error is a *NoKindError if there is no CRD, or if the kind was not
 // served in time.
-func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
+func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, report func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
@@ -257,7 +257,7 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	case err != nil, definition == "":
 		return kind, missing
 	}
-	tell(definition)
+	report(definition)
 	err = d.Established(ctx, definition)
 	if refused, ok := errors.AsType[*NotEstablishedError](err); ok {
 		d.known.refused.put(gvk, refused)
@@ -276,7 +276,7 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
 		kind, list, err = d.live(ctx, gvk, d.listedNow)
-		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // An aggregated API answers once its Pods are ready.
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*KindUnknownError)) // An aggregated API answers once its Pods are ready.
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return object.Kind{}, err

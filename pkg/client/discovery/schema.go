@@ -47,7 +47,7 @@ func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
 	}
-	if untold(err) {
+	if unreported(err) {
 		answer := ""
 		if code := transport.StatusOf(err).Code; code != 0 {
 			answer = fmt.Sprintf("it returned %d: ", code)
@@ -89,15 +89,15 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 		return again()
 	}, what)
 	var asking sync.WaitGroup
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	asking.Go(func() {
 		first()
-		close(told)
+		close(reported)
 	})
 	expect = func(likely []schema.GroupVersion) {
 		for _, gv := range likely {
 			asking.Go(func() {
-				if <-told; first().of(gv) != nil {
+				if <-reported; first().of(gv) != nil {
 					documents(gv)
 				}
 			})

@@ -32,7 +32,7 @@ type Changes struct {
 // fix. It never calls them concurrently.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
-	w.tell = func(change object.Change) {
+	w.report = func(change object.Change) {
 		switch change := change.(type) {
 		case object.Unreadable:
 			c.Blind(change.Err)

@@ -44,8 +44,8 @@ type Source struct {
 //
 // [transport.Unserved] is true for the error if the server does not serve the kind, or has stopped
 // serving it.
-func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
-	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
+func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
+	w := &watching{source: s, kind: kind, sel: sel, report: report, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -57,7 +57,7 @@ type watching struct {
 	source *Source
 	kind   object.Kind
 	sel    object.Selection
-	tell   func(object.Change)
+	report func(object.Change)
 
 	known   map[types.NamespacedName]sighting
 	round   int
@@ -203,18 +203,18 @@ func (w *watching) present(u *unstructured.Unstructured) {
 	switch {
 	case !known:
 	case before.uid != now.uid:
-		w.tell(object.Gone{Object: object.Stub(w.kind, key, before.uid)})
+		w.report(object.Gone{Object: object.Stub(w.kind, key, before.uid)})
 	case before.version == now.version && now.version != "":
 		return
 	}
-	w.tell(object.Present{Object: u})
+	w.report(object.Present{Object: u})
 }
 
 func (w *watching) gone(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	if before, known := w.known[key]; known && before.uid == u.GetUID() {
 		delete(w.known, key)
-		w.tell(object.Gone{Object: u})
+		w.report(object.Gone{Object: u})
 	}
 }
 
@@ -222,7 +222,7 @@ func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {
 			delete(w.known, key)
-			w.tell(object.Gone{Object: object.Stub(w.kind, key, seen.uid)})
+			w.report(object.Gone{Object: object.Stub(w.kind, key, seen.uid)})
 		}
 	}
 	w.synced()
@@ -230,10 +230,10 @@ func (w *watching) sweep() {
 
 func (w *watching) synced() {
 	w.blind = false
-	w.tell(object.Synced{})
+	w.report(object.Synced{})
 }
 
 func (w *watching) unreadable(err error) {
 	w.blind = true
-	w.tell(object.Unreadable{Err: err})
+	w.report(object.Unreadable{Err: err})
 }

@@ -26,7 +26,7 @@ const (
 type availability struct {
 	limit   time.Duration
 	ask     func(context.Context) (health, error)
-	tell    func(object.Ref, error, time.Duration, time.Duration)
+	report  func(object.Ref, error, time.Duration, time.Duration)
 	outages *outages
 	// drop closes idle connections, which may be dead.
 	drop func()
@@ -225,7 +225,7 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 			return &UnreachableError{For: time.Since(began), Err: err}
 		}
 		in := min(pauses.Step(), left)
-		o.tell(object.Ref{}, err, in, left)
+		o.report(object.Ref{}, err, in, left)
 		if err := retry.For(ctx, in); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func exchanged(t *testing.T, r Request, renewable bool, wrote bool, answers []er
 		t.Fatal(err)
 	}
 	s := New(client, Options{
-		Timeout: 30 * time.Second, Telling: &sync.Mutex{}, Renewable: renewable,
+		Timeout: 30 * time.Second, Reporting: &sync.Mutex{}, Renewable: renewable,
 		OnRetry: func(object.Ref, error, time.Duration, time.Duration) { out.reports++ },
 	})
 	began := time.Now()

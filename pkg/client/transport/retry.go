@@ -97,8 +97,8 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {
 		err = asUnsent(err)
 	}
-	if a.said != nil && foreign(StatusOf(err)) { // client-go dropped it.
-		err = &apierrors.StatusError{ErrStatus: *a.said}
+	if a.message != nil && foreign(StatusOf(err)) { // client-go dropped it.
+		err = &apierrors.StatusError{ErrStatus: *a.message}
 	}
 	if err == nil || Classify(err, r) != Lost {
 		s.availability.answer()
@@ -191,7 +191,7 @@ type attempt struct {
 	quiet      bool
 	deleting   bool
 	retryAfter time.Duration
-	said       *metav1.Status
+	message    *metav1.Status
 	// heard holds the Unix time in nanoseconds at which the request was sent or the latest part of
 	// its response arrived. It is 0 while the request waits for credentials.
 	heard     atomic.Int64

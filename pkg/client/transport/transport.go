@@ -79,7 +79,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &body{ReadCloser: resp.Body, ctx: ctx}
-	a.said, err = Catalogue(t.base, req.URL.Path, resp)
+	a.message, err = Catalogue(t.base, req.URL.Path, resp)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &lostError{errCutShort}
@@ -158,9 +158,9 @@ type Options struct {
 	Outage time.Duration
 	// Concurrency limits concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
-	// Telling is held while any of the callbacks runs.
-	Telling *sync.Mutex
-	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// Reporting is held while any of the callbacks runs.
+	Reporting *sync.Mutex
+	OnRetry   func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
 	// Credentials is the name of a non-interactive credential program, if there is one.
@@ -205,30 +205,30 @@ func New(client *rest.RESTClient, o Options) *Sender {
 		hooks:   o.Timeout,
 		onRetry: func(ref object.Ref, err error, in, left time.Duration) {
 			if o.OnRetry != nil {
-				o.Telling.Lock()
-				defer o.Telling.Unlock()
+				o.Reporting.Lock()
+				defer o.Reporting.Unlock()
 				o.OnRetry(ref, err, in, left)
 			}
 		},
 		onStall: func(ref object.Ref, since time.Time, within time.Duration, why error) {
 			if o.OnStall != nil {
-				o.Telling.Lock()
-				defer o.Telling.Unlock()
+				o.Reporting.Lock()
+				defer o.Reporting.Unlock()
 				o.OnStall(ref, since, within, why)
 			}
 		},
 		outages: &outages{over: func() {
 			if o.OnReachable != nil {
-				o.Telling.Lock()
-				defer o.Telling.Unlock()
+				o.Reporting.Lock()
+				defer o.Reporting.Unlock()
 				o.OnReachable()
 			}
 		}},
 		credentials: o.Credentials, renewable: o.Renewable,
 		onCredentials: func(since time.Time) {
 			if o.OnCredentials != nil {
-				o.Telling.Lock()
-				defer o.Telling.Unlock()
+				o.Reporting.Lock()
+				defer o.Reporting.Unlock()
 				o.OnCredentials(since)
 			}
 		},
@@ -240,7 +240,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 		s.attempt = attemptLimit
 	}
 	s.availability = &availability{
-		limit: s.timeout, ask: s.health, tell: s.onRetry, outages: s.outages,
+		limit: s.timeout, ask: s.health, report: s.onRetry, outages: s.outages,
 		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
 	}
 	return s

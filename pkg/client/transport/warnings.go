@@ -23,10 +23,10 @@ import (
 // context. The object cannot be a field of Warnings, because a warning would then be reported with
 // the object of the latest request (edge case 34).
 type Warnings struct {
-	tell func(object.Ref, string)
+	report func(object.Ref, string)
 
-	telling    *sync.Mutex // guards told and serializes tell
-	told       map[object.Ref][]string
+	reporting  *sync.Mutex // guards reported and serializes report
+	reported   map[object.Ref][]string
 	deprecated map[announced]bool
 	// ofVersion holds the warnings of reads. Admission does not see a read, so they concern the
 	// version of the kind.
@@ -47,10 +47,10 @@ type announced struct {
 const miscWarning = 299
 
 // NewWarnings returns a handler that calls tell for each warning, with the mutex (telling) locked.
-func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
+func NewWarnings(reporting *sync.Mutex, report func(object.Ref, string)) *Warnings {
 	return &Warnings{
-		tell: tell, telling: telling,
-		told: map[object.Ref][]string{}, deprecated: map[announced]bool{}, ofVersion: map[ofVersion]bool{},
+		report: report, reporting: reporting,
+		reported: map[object.Ref][]string{}, deprecated: map[announced]bool{}, ofVersion: map[ofVersion]bool{},
 	}
 }
 
@@ -63,7 +63,7 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 // about takeovers, which we report ourselves, with both values; and warnings about deprecations,
 // which the API server reports in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
-	if w.tell == nil || code != miscWarning || text == "" {
+	if w.report == nil || code != miscWarning || text == "" {
 		return
 	}
 	attempt := attemptOf(ctx)
@@ -77,8 +77,8 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	if len(about) == 0 {
 		about = []object.Ref{{}}
 	}
-	w.telling.Lock()
-	defer w.telling.Unlock()
+	w.reporting.Lock()
+	defer w.reporting.Unlock()
 	if attempt.reads {
 		w.ofVersion[ofVersion{attempt.kind, text}] = true
 	}
@@ -87,24 +87,24 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		if attempt.deleting && (w.ofVersion[ofVersion{attempt.kind, text}] || deprecatedIn(ref, text) == "version") {
 			continue
 		}
-		if ours && len(w.told[ref]) > 0 {
+		if ours && len(w.reported[ref]) > 0 {
 			text = warningtext.WithoutRepeated(text)
 		}
-		repeated := len(w.told[ref]) > 0 && warningtext.IsRepeated(text)
-		if slices.Contains(w.told[ref], text) || ours && (warningtext.IsTakeover(text) || repeated) || w.known(ref, text, ours) {
+		repeated := len(w.reported[ref]) > 0 && warningtext.IsRepeated(text)
+		if slices.Contains(w.reported[ref], text) || ours && (warningtext.IsTakeover(text) || repeated) || w.known(ref, text, ours) {
 			continue
 		}
-		w.told[ref] = append(w.told[ref], text)
-		w.tell(ref, text)
+		w.reported[ref] = append(w.reported[ref], text)
+		w.report(ref, text)
 	}
 }
 
 // known reports whether both the API server and the webhook have warned about the same thing in the
 // object. It also records this warning.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
-	for _, told := range w.told[ref] {
+	for _, reported := range w.reported[ref] {
 		// The webhook quotes the author of a CRD, who may use any wording.
-		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
+		if strings.HasSuffix(text, ": "+reported) || strings.HasSuffix(reported, ": "+text) {
 			return true
 		}
 	}
@@ -158,11 +158,11 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 		return nil, err
 	}
 	if failed {
-		var said metav1.Status
-		if json.Unmarshal(body, &said) != nil || said.Kind != "Status" || said.Status != metav1.StatusFailure {
+		var message metav1.Status
+		if json.Unmarshal(body, &message) != nil || message.Kind != "Status" || message.Status != metav1.StatusFailure {
 			return nil, nil
 		}
-		return &said, nil
+		return &message, nil
 	}
 	var text catalogue
 	if err := json.Unmarshal(body, &text); err != nil {

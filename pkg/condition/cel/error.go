@@ -19,9 +19,9 @@ type Error struct {
 	Line, Column int
 	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as a similar name, or "".
-	Meant string
-	// Advice says what to write if Meant is empty. It may be empty too.
+	// Suggest is a suggestion, such as a similar name, or "".
+	Suggestion string
+	// Advice says what to write if Suggestion is empty. It may be empty too.
 	Advice string
 }
 
@@ -70,14 +70,14 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 		where := written(sel.Operand(), parsed.SourceInfo())
 		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, kind)
 		out.Column += nameAfter(typed, cause.Location, name)
-		out.Meant, out.Advice = Meant(where+".", name, holder)
+		out.Suggestion, out.Advice = Suggest(where+".", name, holder)
 	case ast.IdentKind:
 		name := found.expr.AsIdent()
 		out.Message = fmt.Sprintf("there is no variable %s", name)
 		out.Advice = "the object is self, as in self.status"
 		if root != nil {
 			if near := text.Nearest(name, Names(root)); near != "" {
-				out.Meant = "self." + near
+				out.Suggestion = "self." + near
 			}
 		}
 	default:

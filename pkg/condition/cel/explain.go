@@ -276,6 +276,6 @@ func (m *Message) Say(ctx context.Context, obj map[string]any) string {
 	if err != nil {
 		return ""
 	}
-	said, _ := made.(types.String)
-	return text.OneLine(string(said))
+	message, _ := made.(types.String)
+	return text.OneLine(string(message))
 }

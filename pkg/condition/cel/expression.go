@@ -113,7 +113,7 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	if call.IsMemberFunction() {
 		operands = append([]ast.Expr{call.Target()}, operands...)
 	}
-	var said []string
+	var message []string
 	for _, operand := range operands {
 		value, seen := state.Value(operand.ID())
 		if operand.Kind() == ast.LiteralKind {
@@ -126,12 +126,12 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 		if p, ok := placeOf(operand); ok {
 			one = p.String() + " is " + one
 		}
-		said = append(said, one)
+		message = append(message, one)
 	}
-	if len(said) == 0 {
+	if len(message) == 0 {
 		return celErr
 	}
-	return errors.New("these types do not match: " + strings.Join(said, ", "))
+	return errors.New("these types do not match: " + strings.Join(message, ", "))
 }
 
 // CEL might not have evaluated the operands after the first false one.

@@ -200,9 +200,9 @@ func HasNoStatus(s *spec.Schema) bool {
 
 const listed = 12
 
-// Meant suggests a similar field, or the same name one level deeper, such as below status.
+// Suggest suggests a similar field, or the same name one level deeper, such as below status.
 // Otherwise, advice lists the fields.
-func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
+func Suggest(where, name string, holder *spec.Schema) (intended, advice string) {
 	names := Names(holder)
 	if near := text.Nearest(name, names); near != "" {
 		return where + near, ""

@@ -93,8 +93,8 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	}
 	for _, rule := range diagnose.Items(o.After, "rules") {
 		holds := func(field string, words ...string) bool {
-			stated, _ := rule[field].([]any)
-			return slices.ContainsFunc(stated, func(item any) bool { return slices.Contains(append(words, "*"), fmt.Sprint(item)) })
+			declared, _ := rule[field].([]any)
+			return slices.ContainsFunc(declared, func(item any) bool { return slices.Contains(append(words, "*"), fmt.Sprint(item)) })
 		}
 		if holds("verbs", verbs...) && holds("resources", resource) {
 			return true
@@ -114,8 +114,8 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
-		for _, said := range slices.Concat(c.Command, c.Args) {
-			if mentions(said, name) {
+		for _, message := range slices.Concat(c.Command, c.Args) {
+			if mentions(message, name) {
 				return true
 			}
 		}
@@ -144,18 +144,18 @@ func anywhere(value any, name string) bool {
 	return false
 }
 
-func mentions(said, name string) bool {
+func mentions(message, name string) bool {
 	isPart := func(b byte) bool {
 		return b == '-' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 	}
 	for at := 0; name != ""; at++ {
-		next := strings.Index(said[at:], name)
+		next := strings.Index(message[at:], name)
 		if next < 0 {
 			return false
 		}
 		at += next
 		end := at + len(name)
-		if (at == 0 || !isPart(said[at-1])) && (end == len(said) || !isPart(said[end])) {
+		if (at == 0 || !isPart(message[at-1])) && (end == len(message) || !isPart(message[end])) {
 			return true
 		}
 	}

@@ -183,23 +183,23 @@ func TestReferences(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	told := func(at string) []string {
+	reported := func(at string) []string {
 		return []string{"VariableUndefined deployment.apps/web -n prod " + namedOfSpec + at}
 	}
 	app := func(rest string) string { return web(`containers: [{name: app, image: a, ` + rest + `}]`) }
 	forecasts(t, map[string]forecast{
-		"an argument":                           {set: app(`args: [--name=$(POD_NAME)]`), unasked: true, want: told(`.containers[name="app"].args`), says: "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"},
-		"a command":                             {set: app(`command: [run, $(REGION)]`), want: told(`.containers[name="app"].command`), says: "define REGION"},
-		"the value of another variable":         {set: app(`env: [{name: URL, value: 'http://$(POD_IP):80'}]`), want: told(`.containers[name="app"].env[name="URL"].value`)},
-		"an init container":                     {set: web(`initContainers: [{name: i, image: a, args: [$(NODE_NAME)]}], containers: []`), want: told(`.initContainers[name="i"].args`)},
+		"an argument":                           {set: app(`args: [--name=$(POD_NAME)]`), unasked: true, want: reported(`.containers[name="app"].args`), says: "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"},
+		"a command":                             {set: app(`command: [run, $(REGION)]`), want: reported(`.containers[name="app"].command`), says: "define REGION"},
+		"the value of another variable":         {set: app(`env: [{name: URL, value: 'http://$(POD_IP):80'}]`), want: reported(`.containers[name="app"].env[name="URL"].value`)},
+		"an init container":                     {set: web(`initContainers: [{name: i, image: a, args: [$(NODE_NAME)]}], containers: []`), want: reported(`.initContainers[name="i"].args`)},
 		"a defined variable":                    {set: app(`args: [$(POD_NAME)], env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`)},
-		"defined in another container":          {set: web(`containers: [{name: a, image: a, env: [{name: REGION, value: x}]}, {name: b, image: a, args: [$(REGION)]}]`), want: told(`.containers[name="b"].args`)},
+		"defined in another container":          {set: web(`containers: [{name: a, image: a, env: [{name: REGION, value: x}]}, {name: b, image: a, args: [$(REGION)]}]`), want: reported(`.containers[name="b"].args`)},
 		"an escaped reference":                  {set: app(`args: [$$(POD_NAME)]`)},
 		"shell command substitution":            {set: app(`command: [sh, -c, 'echo $(date) $(hostname -f)']`)},
 		"a script":                              {set: app(`command: [sh, -c, "make \\\n  X=$(CURDIR)"]`)},
 		"possibly defined by envFrom":           {set: app(`args: [$(MODE)], envFrom: [{configMapRef: {name: c, optional: true}}]`)},
 		"variables of a Service":                {set: app(`args: [$(DB_SERVICE_HOST), $(DB_PORT), $(KUBERNETES_SERVICE_PORT), $(DB_PORT_5432_TCP_ADDR)]`)},
-		"repeated references are reported once": {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: told(`.containers[name="app"].args`)},
+		"repeated references are reported once": {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: reported(`.containers[name="app"].args`)},
 		"unchanged":                             {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
 	})
 }
@@ -279,15 +279,15 @@ func TestBudgets(t *testing.T) {
 	}
 	two := workload("Deployment", "web", 2, "containers: []")
 	const hpa = "\n---\n{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
-	told := func(field string) []string {
+	reported := func(field string) []string {
 		return []string{"EvictionBlocked poddisruptionbudget.policy/b -n prod .spec." + field}
 	}
 	forecasts(t, map[string]forecast{
-		"no Pod may be evicted":              {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
-		"0%":                                 {set: budget("maxUnavailable: 0%"), want: told("maxUnavailable")},
-		"all Pods must stay available":       {set: budget("minAvailable: 100%"), want: told("minAvailable")},
+		"no Pod may be evicted":              {set: budget("maxUnavailable: 0"), unasked: true, want: reported("maxUnavailable")},
+		"0%":                                 {set: budget("maxUnavailable: 0%"), want: reported("maxUnavailable")},
+		"all Pods must stay available":       {set: budget("minAvailable: 100%"), want: reported("minAvailable")},
 		"one may be evicted":                 {set: budget("maxUnavailable: 1") + "\n---\n" + two},
-		"minAvailable equals replicas":       {set: budget("minAvailable: 2") + "\n---\n" + two, want: told("minAvailable"), says: "deployment.apps/web has 2 Pods"},
+		"minAvailable equals replicas":       {set: budget("minAvailable: 2") + "\n---\n" + two, want: reported("minAvailable"), says: "deployment.apps/web has 2 Pods"},
 		"minAvailable is below replicas":     {set: budget("minAvailable: 1") + "\n---\n" + two},
 		"autoscaled":                         {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
 		"autoscaler in the cluster":          {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.TrimPrefix(hpa, "\n---\n")},
@@ -305,10 +305,10 @@ func TestBudgets(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
-	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
+	reported := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
 	forecasts(t, map[string]forecast{
-		"autoscaler in the set":          {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas will be reduced to 1, although HorizontalPodAutoscaler h scales this workload"},
-		"autoscaler in the cluster":      {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
+		"autoscaler in the set":          {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: reported, says: "6 replicas will be reduced to 1, although HorizontalPodAutoscaler h scales this workload"},
+		"autoscaler in the cluster":      {set: one, cluster: six + "\n---\n" + hpa, want: reported, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
 		"autoscaler of another workload": {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
 		"autoscalers may not be read":    {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
 		"new Deployment":                 {set: one + "\n---\n" + hpa},

@@ -27,13 +27,13 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 	var out []event.Remarked
 	for _, u := range objects {
 		of := Object{Ref: object.RefOf(u), After: u}
-		told := map[object.Key]bool{}
+		reported := map[object.Key]bool{}
 		for _, n := range dependsOn(&of) {
 			ref, lost := goes[n.ref.Key()]
-			if !lost || told[ref.Key()] {
+			if !lost || reported[ref.Key()] {
 				continue
 			}
-			told[ref.Key()] = true
+			reported[ref.Key()] = true
 			r := event.Remarked{
 				Ref: of.Ref, Code: "NeedsPruned", Path: n.path,
 				Text: fmt.Sprintf("%s %s is no longer in the input and will be pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),

@@ -33,7 +33,7 @@ func (v *view) quotas() []event.Remarked {
 	for _, namespace := range order {
 		for _, q := range v.quotasOf(namespace) {
 			out = append(out, v.exceeded(q, demands[namespace])...)
-			out = append(out, v.unstated(q, demands[namespace])...)
+			out = append(out, v.undeclared(q, demands[namespace])...)
 		}
 	}
 	return out
@@ -100,17 +100,17 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 			if changes[i].Sign() <= 0 {
 				continue
 			}
-			room := left.DeepCopy()
-			room.Add(sum.freed)
-			room.Sub(sum.taken)
-			if changes[i].Cmp(room) <= 0 || name != corev1.ResourcePods && name != "count/pods" && v.mayResize(d.template) {
+			capacity := left.DeepCopy()
+			capacity.Add(sum.freed)
+			capacity.Sub(sum.taken)
+			if changes[i].Cmp(capacity) <= 0 || name != corev1.ResourcePods && name != "count/pods" && v.mayResize(d.template) {
 				sum.taken.Add(changes[i])
 				continue
 			}
 			return []event.Remarked{{
 				Ref: d.of.Ref, Code: "QuotaExceeded", Path: d.resourcesPath(name),
 				Text: fmt.Sprintf("%s %s of %s; ResourceQuota %s in namespace %s has %s of %s left%s",
-					d.needing(name, changes[i]), changes[i].String(), name, text.Excerpt(q.Name), text.Excerpt(q.Namespace), left.String(), hard.String(), sum.said()),
+					d.needing(name, changes[i]), changes[i].String(), name, text.Excerpt(q.Name), text.Excerpt(q.Namespace), left.String(), hard.String(), sum.message()),
 				Hint: "raise the quota, or request less",
 			}}
 		}
@@ -118,20 +118,20 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 	return nil
 }
 
-func (b balance) said() string {
-	said := ""
+func (b balance) message() string {
+	message := ""
 	if !b.freed.IsZero() {
-		said = "; objects in this set release " + b.freed.String()
+		message = "; objects in this set release " + b.freed.String()
 	}
 	if !b.taken.IsZero() {
-		said += ", and earlier objects in this set take " + b.taken.String()
+		message += ", and earlier objects in this set take " + b.taken.String()
 	}
-	return said
+	return message
 }
 
-// unstated reports containers that set no value for a resource that the quota counts. If the
+// undeclared reports containers that set no value for a resource that the quota counts. If the
 // namespace has no default either, their Pods are refused.
-func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
+func (v *view) undeclared(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		what, limits, known := countedAs(name)
 		if !known || what != corev1.ResourceCPU && what != corev1.ResourceMemory {
@@ -268,11 +268,11 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	}
 	var sum resource.Quantity
 	for _, c := range t.spec.Containers {
-		amount, stated := c.Resources.Limits[what]
+		amount, declared := c.Resources.Limits[what]
 		if request, ok := c.Resources.Requests[what]; ok && !limits {
-			amount, stated = request, true
+			amount, declared = request, true
 		}
-		if stated {
+		if declared {
 			sum.Add(amount)
 		}
 	}

@@ -38,7 +38,7 @@ func (v *view) references() []event.Remarked {
 			if strings.HasSuffix(r.Code, "Missing") && !strings.HasSuffix(r.Code, "KeyMissing") {
 				l.key = ""
 			}
-			if _, told := found[l]; !told {
+			if _, reported := found[l]; !reported {
 				found[l], more[l] = r, map[object.Key]bool{}
 				order = append(order, l)
 			} else if t.of.Ref != found[l].Ref {
@@ -195,18 +195,18 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
-	told := map[object.Key]bool{}
+	reported := map[object.Key]bool{}
 	inEveryNamespace := []string{"default", "builder", "deployer", "pipeline"} // by controllers
 	for _, t := range v.set.fresh() {
 		name := t.spec.ServiceAccountName
 		ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, name)
-		if name == "" || slices.Contains(inEveryNamespace, name) || told[ref.Key()] {
+		if name == "" || slices.Contains(inEveryNamespace, name) || reported[ref.Key()] {
 			continue
 		}
 		if there, sure := v.exists(ref); !sure || there || v.set.mayBring(ref, t.of) {
 			continue
 		}
-		told[ref.Key()] = true
+		reported[ref.Key()] = true
 		out = append(out, event.Remarked{
 			Ref: t.of.Ref, Code: "ServiceAccountMissing", Path: t.path + ".serviceAccountName",
 			Text: fmt.Sprintf("ServiceAccount %s does not exist, and nothing in this set creates it: no Pod can be created before it exists", text.Excerpt(name)),
@@ -220,21 +220,21 @@ func (v *view) accounts() []event.Remarked {
 // these Secrets is enough.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
-	told := map[object.Key]bool{}
+	reported := map[object.Key]bool{}
 	for _, t := range v.set.fresh() {
 		registry := privateRegistry(t.spec)
 		if registry == "" || len(t.spec.ImagePullSecrets) == 0 || v.accountPulls(t) {
 			continue
 		}
 		first := diagnose.RefOf("v1", "Secret", t.of.Ref.Namespace, t.spec.ImagePullSecrets[0].Name)
-		missing := first.Name != "" && !told[first.Key()]
+		missing := first.Name != "" && !reported[first.Key()]
 		for _, secret := range t.spec.ImagePullSecrets {
 			ref := diagnose.RefOf("v1", "Secret", t.of.Ref.Namespace, secret.Name)
 			there, sure := v.exists(ref)
 			missing = missing && sure && !there && !v.set.mayBring(ref, t.of)
 		}
 		if missing {
-			told[first.Key()] = true
+			reported[first.Key()] = true
 			out = append(out, event.Remarked{
 				Ref: t.of.Ref, Code: "PullSecretMissing", Path: t.path + ".imagePullSecrets",
 				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images from %s will be pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),

@@ -97,10 +97,10 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 	return []event.Remarked{r}
 }
 
-func blocked(ref object.Ref, path, said string) event.Remarked {
+func blocked(ref object.Ref, path, message string) event.Remarked {
 	return event.Remarked{
 		Ref: ref, Code: "EvictionBlocked", Path: path,
-		Text: said + ", so a node with a ready Pod cannot be drained",
+		Text: message + ", so a node with a ready Pod cannot be drained",
 		Hint: "set maxUnavailable: 1, or run more replicas than minAvailable",
 	}
 }

@@ -194,25 +194,25 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		t.each(func(c corev1.Container, at string) {
 			if len(c.EnvFrom) > 0 || t.isInjected() {
 				return
 			}
-			look := func(said, path string) {
-				for _, name := range undefined(c, said) {
-					if told[at+name] {
+			look := func(message, path string) {
+				for _, name := range undefined(c, message) {
+					if reported[at+name] {
 						continue
 					}
-					told[at+name] = true
+					reported[at+name] = true
 					out = append(out, undefinedIn(t.of.Ref, t.path+at+path, name))
 				}
 			}
-			for _, said := range c.Command {
-				look(said, ".command")
+			for _, message := range c.Command {
+				look(message, ".command")
 			}
-			for _, said := range c.Args {
-				look(said, ".args")
+			for _, message := range c.Args {
+				look(message, ".args")
 			}
 			for _, env := range c.Env {
 				look(env.Value, fmt.Sprintf(".env[name=%q].value", env.Name))
@@ -255,12 +255,12 @@ func downward(name string) string {
 	return ""
 }
 
-func undefined(c corev1.Container, said string) []string {
-	if strings.Contains(said, "\n") {
+func undefined(c corev1.Container, message string) []string {
+	if strings.Contains(message, "\n") {
 		return nil // a script, with its own syntax
 	}
 	var names []string
-	for _, match := range regexp.MustCompile(`\$\$|\$\(([A-Z][A-Z0-9_]*)\)`).FindAllStringSubmatch(said, -1) {
+	for _, match := range regexp.MustCompile(`\$\$|\$\(([A-Z][A-Z0-9_]*)\)`).FindAllStringSubmatch(message, -1) {
 		name := match[1]
 		defined := slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == name })
 		if name != "" && !defined && !isOfService(name) && !isInjectedVariable(name) {

@@ -49,14 +49,14 @@ func TestKeptImage(t *testing.T) {
 
 // There is only one remark for any number of objects.
 func TestImagesMayBeOld(t *testing.T) {
-	if r, told := preflight.ImagesMayBeOld(nil); told {
+	if r, reported := preflight.ImagesMayBeOld(nil); reported {
 		t.Errorf("remark without an object: %+v", r)
 	}
 	web, zoo := preflight.Kept{Image: "web:dev"}, preflight.Kept{Image: "zoo:main"}
 	web.Ref.Name, zoo.Ref.Name = "web", "zoo"
-	r, told := preflight.ImagesMayBeOld([]preflight.Kept{zoo, web, zoo})
-	if !told || !strings.Contains(r.Text, "/web and 2 more objects are unchanged") || !strings.Contains(r.Text, "if web:dev was pushed again") {
-		t.Errorf("got a remark: %v, %+v; want one that names web and counts 2 more objects", told, r)
+	r, reported := preflight.ImagesMayBeOld([]preflight.Kept{zoo, web, zoo})
+	if !reported || !strings.Contains(r.Text, "/web and 2 more objects are unchanged") || !strings.Contains(r.Text, "if web:dev was pushed again") {
+		t.Errorf("got a remark: %v, %+v; want one that names web and counts 2 more objects", reported, r)
 	}
 	if r, _ := preflight.ImagesMayBeOld([]preflight.Kept{web}); strings.Contains(r.Text, "more") {
 		t.Errorf("got remark %+v, want it to name web only", r)

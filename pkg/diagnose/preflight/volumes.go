@@ -117,11 +117,11 @@ func startsFirst(d *appsv1.Deployment) bool {
 	return err == nil && err2 == nil && less == 0 && more > 0 // If both are 0, Kubernetes lets one Pod be unavailable.
 }
 
-func replicas(stated *int32) int {
-	if stated == nil {
+func replicas(declared *int32) int {
+	if declared == nil {
 		return 1
 	}
-	return int(*stated)
+	return int(*declared)
 }
 
 // The rest of this file is about what a running Pod has in addition to its template. Controllers
@@ -181,11 +181,11 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	}
 	shared := false
 	for key, want := range selector {
-		has, stated := t.labels[key]
+		has, declared := t.labels[key]
 		switch {
-		case stated && has != want:
+		case declared && has != want:
 			return false
-		case stated, slices.Contains(setByControllers(), key):
+		case declared, slices.Contains(setByControllers(), key):
 			shared = true
 		case !s.writesPods(t):
 			return false

@@ -71,22 +71,22 @@ func markOf(u *unstructured.Unstructured) uint64 {
 
 func containerMark(status any) string {
 	s, _ := status.(map[string]any)
-	said := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}
+	message := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}
 	states, _ := s["state"].(map[string]any)
 	for _, kind := range []string{"waiting", "running", "terminated"} {
 		if state, ok := states[kind].(map[string]any); ok {
-			said = append(said, kind, fmt.Sprint(state["reason"]), fmt.Sprint(state["exitCode"]))
+			message = append(message, kind, fmt.Sprint(state["reason"]), fmt.Sprint(state["exitCode"]))
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(message, " ")
 }
 
-// Told is the last explanation that was reported.
-type Told struct{ text string }
+// Reported is the last explanation that was reported.
+type Reported struct{ text string }
 
 // News reports whether an explanation differs from the last one, and records it. It compares codes
 // and blocking objects, because numbers in messages change.
-func (t *Told) News(causes []event.Cause, err error) bool {
+func (t *Reported) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
 		return false

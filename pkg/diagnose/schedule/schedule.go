@@ -120,7 +120,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.all.at.IsZero() {
 		s.all = newBudget(s.limits.All, now)
 	}
-	room := s.limits.Most - s.looked
+	capacity := s.limits.Most - s.looked
 	var due []K
 	for k, o := range s.objects {
 		if s.isDue(o, now) {
@@ -140,10 +140,10 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 			break
 		}
 		if o.asked.IsZero() {
-			if room == 0 {
+			if capacity == 0 {
 				continue
 			}
-			room--
+			capacity--
 		}
 		left -= max(1, o.cheap)
 		batch = append(batch, k)

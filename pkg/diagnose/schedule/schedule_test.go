@@ -126,7 +126,7 @@ func TestMostLimitsExaminedObjects(t *testing.T) {
 }
 
 func TestNews(t *testing.T) {
-	var told Told
+	var reported Reported
 	one := []event.Cause{{Code: "A", Message: "1 of 2"}}
 	for i, step := range []struct {
 		causes []event.Cause
@@ -141,7 +141,7 @@ func TestNews(t *testing.T) {
 		{[]event.Cause{{Code: "B"}}, true},
 		{one, true},
 	} {
-		if got := told.News(step.causes, nil); got != step.news {
+		if got := reported.News(step.causes, nil); got != step.news {
 			t.Errorf("step %d: news %v", i, got)
 		}
 	}

@@ -52,15 +52,15 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 		// We lack the permission, or a webhook does not support dry runs.
 		return d.deadHooks(hooks)
 	}
-	said := "the server's answer to a dry run"
+	message := "the server's answer to a dry run"
 	if tried != object.RefOf(u) {
-		said += " with " + diagnose.Name(tried)
+		message += " with " + diagnose.Name(tried)
 	}
-	said += ": " + text.Excerpt(redact.Refusal(tried, err).Error()) // without the values of Secrets
+	message += ": " + text.Excerpt(redact.Refusal(tried, err).Error()) // without the values of Secrets
 	if h, ok := quotedIn(hooks, err.Error()); ok {
-		return []finding{d.refusedBy(h, err, purpose(finalizer), said)}
+		return []finding{d.refusedBy(h, err, purpose(finalizer), message)}
 	}
-	return []finding{d.refused(u, finalizer, err, said)}
+	return []finding{d.refused(u, finalizer, err, message)}
 }
 
 func (d *diagnosis) settled() bool {
@@ -118,15 +118,15 @@ func deniedByHook(err error) bool {
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
-func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
+func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, message string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {
-		return d.unreachable(h, said)
+		return d.unreachable(h, message)
 	}
 	return finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      WebhookRefuses,
 		Message:   "the admission webhook " + text.Excerpt(h.Name) + " refuses " + purpose,
-		Evidence:  []string{said},
+		Evidence:  []string{message},
 		Next:      command.Kubectl("get") + " " + diagnose.On(h.Config) + " -o yaml",
 		Risk:      "exempting the object from the webhook, or removing the webhook, bypasses its check",
 		BlockedBy: h.Config,
@@ -168,12 +168,12 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	return found
 }
 
-func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
+func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, message string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      AdmissionRefuses,
 		Message:   "the server refuses " + purpose(finalizer),
-		Evidence:  []string{said},
+		Evidence:  []string{message},
 		Next:      command.Kubectl("get") + " validatingadmissionpolicies,validatingadmissionpolicybindings",
 		BlockedBy: ref,
 	}}

@@ -42,7 +42,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	case c.total() > 0:
 		left := c.remain(live)
 		if t.Status == "True" {
-			left.Evidence = append(left.Evidence, "Terminating: "+said(t))
+			left.Evidence = append(left.Evidence, "Terminating: "+message(t))
 		}
 		if failed && len(c.present) > 0 {
 			left.Message += "; the API server could not delete them, and retries at growing intervals"
@@ -50,7 +50,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 		}
 		found = append(found, left)
 	case failed && sure:
-		found = append(found, stale(live, []string{"Terminating: " + said(t)}, "no object of the kind is left", "the API server"))
+		found = append(found, stale(live, []string{"Terminating: " + message(t)}, "no object of the kind is left", "the API server"))
 	}
 	return found
 }
@@ -103,7 +103,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	}
 	failure := d.unlisted(crd)
 	if terminatingFailure := object.ConditionOf(crd, "Terminating"); terminatingFailure.Reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.Message) {
-		failure = append(failure, "Terminating: "+said(terminatingFailure))
+		failure = append(failure, "Terminating: "+message(terminatingFailure))
 	}
 	if !b.Dead && len(failure) == 0 {
 		return nil
@@ -125,15 +125,15 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
-	var said []string
+	var message []string
 	for q, err := range d.Unanswered() {
 		if q.GVK.GroupKind() == gvk.GroupKind() && q.Verb != diagnose.Replay && diagnose.Troubled(err) && ofConversion(err.Error()) {
-			said = append(said, q.String()+": "+text.Excerpt(err.Error()))
+			message = append(message, q.String()+": "+text.Excerpt(err.Error()))
 			d.Excuse(q)
 		}
 	}
-	slices.Sort(said)
-	return diagnose.Some(said, 2)
+	slices.Sort(message)
+	return diagnose.Some(message, 2)
 }
 
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }

@@ -130,7 +130,7 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 	return sorted(findings)
 }
 
-func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
+func message(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
 // removing suggests removing the finalizer if the object is being deleted. Otherwise, k8sconnect
 // delete would not remove the finalizer, and only waiting helps.

@@ -68,11 +68,11 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 }
 
 // stale returns the finding for conditions that are outdated (k/k#72244).
-func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
+func stale(live *unstructured.Unstructured, message []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
 		Message:  "its conditions are out of date: " + but + "; " + who + " retries at growing intervals",
-		Evidence: said,
+		Evidence: message,
 		Next:     lookAgain(live),
 	}}
 }
@@ -84,21 +84,21 @@ func lookAgain(live *unstructured.Unstructured) string {
 }
 
 func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
-	said := reported(live, corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure)
-	if len(said) == 0 {
+	message := reported(live, corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure)
+	if len(message) == 0 {
 		return nil
 	}
-	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
+	return []finding{stale(live, message, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
 func reported(live *unstructured.Unstructured, kinds ...corev1.NamespaceConditionType) []string {
-	var said []string
+	var message []string
 	for _, kind := range kinds {
 		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
-			said = append(said, string(kind)+": "+text.Excerpt(c.Message))
+			message = append(message, string(kind)+": "+text.Excerpt(c.Message))
 		}
 	}
-	return said
+	return message
 }
 
 // Finalizers in a namespace's spec are independent of those in its metadata.
@@ -125,7 +125,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	if failure.Status != "True" || len(c.present) == 0 {
 		return nil
 	}
-	said := "NamespaceDeletionContentFailure: " + text.Excerpt(failure.Message)
+	message := "NamespaceDeletionContentFailure: " + text.Excerpt(failure.Message)
 	for _, u := range c.present {
 		hooks := d.HooksFor(u, admissionv1.Delete)
 		h, ok := quotedIn(hooks, failure.Message)
@@ -134,15 +134,15 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 		}
 		unasked := h.Service == nil || strings.Contains(failure.Message, "failed calling webhook") || d.Backend(*h.Service).Dead
 		if unasked && !strings.Contains(failure.Message, "admission webhook "+strconv.Quote(h.Name)+" denied the request") {
-			return []finding{d.unreachable(h, said)}
+			return []finding{d.unreachable(h, message)}
 		}
-		return []finding{d.refusedBy(h, nil, "the deletion of objects in the namespace", said)}
+		return []finding{d.refusedBy(h, nil, "the deletion of objects in the namespace", message)}
 	}
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{
 		Code:      DeletionRefused,
 		Message:   "the namespace controller could not delete " + text.Count(len(c.present), "object") + " in the namespace",
-		Evidence:  []string{said},
+		Evidence:  []string{message},
 		Next:      command.Kubectl("delete") + " " + diagnose.On(first) + " --dry-run=server",
 		BlockedBy: first,
 	}}}
@@ -266,7 +266,7 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 		f := finding{rank: rankAdmission, Cause: event.Cause{
 			Code:      APIServiceUnavailable,
 			Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so it is unknown which of its objects the namespace contains",
-			Evidence:  append([]string{"Available: " + said(object.ConditionOf(u, "Available"))}, b.Evidence...),
+			Evidence:  append([]string{"Available: " + message(object.ConditionOf(u, "Available"))}, b.Evidence...),
 			Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
 			Risk:      "the API is gone until it is registered again; objects that its server stores for this namespace are not deleted",
 			BlockedBy: ref,
@@ -280,11 +280,11 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 }
 
 // unreadable returns the finding for a malformed group or version.
-func (d *diagnosis) unreadable(said []string) finding {
+func (d *diagnosis) unreadable(message []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,
 		Message:  "an API in the cluster reports a malformed group and version, so it is unknown which of its objects the namespace contains",
-		Evidence: said,
+		Evidence: message,
 		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
 		Risk:     "deleting the APIService at fault removes its API until it is registered again",
 	}}

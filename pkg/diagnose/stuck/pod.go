@@ -123,7 +123,7 @@ func (d *diagnosis) node(called string) node {
 	if ready.Status == "True" || ready.Status == "" {
 		return node{}
 	}
-	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
+	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + message(ready)}}
 }
 
 func (n node) next(called string) string {

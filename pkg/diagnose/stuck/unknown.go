@@ -44,8 +44,8 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 type gap int
 
 const (
-	// gapUntold is for a question that another cause already covers.
-	gapUntold gap = iota
+	// gapUnreported is for a question that another cause already covers.
+	gapUnreported gap = iota
 	// gapForbidden is for an object that we are not allowed to read.
 	gapForbidden
 	// gapUnanswered is for a read that failed although the server as a whole works.
@@ -74,8 +74,8 @@ func (d *diagnosis) gaps() map[gap][]string {
 		}
 		told[kind] = append(told[kind], words)
 	}
-	for _, said := range told {
-		slices.Sort(said)
+	for _, message := range told {
+		slices.Sort(message)
 	}
 	return told
 }
@@ -85,17 +85,17 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	case q.Verb == diagnose.Replay && diagnose.Slow(err):
 		return gapUnanswered
 	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // The refusal is a cause of its own.
-		return gapUntold
+		return gapUnreported
 	case diagnose.Denied(err):
 		if q.Verb == diagnose.Allowed {
-			return gapUntold
+			return gapUnreported
 		}
 		return gapForbidden
 	case undecryptable(err): // This comes first, however the error is wrapped.
 		return gapUnreadable
 	case !diagnose.Troubled(err) || !blame(err): // The error is about this kind only, or will pass.
 		if q.Verb == diagnose.Allowed {
-			return gapUntold
+			return gapUnreported
 		}
 		return gapUnanswered
 	case apierrors.IsTooManyRequests(err):
@@ -134,27 +134,27 @@ func reason(err error) string {
 func (d *diagnosis) server() []finding {
 	gaps := d.gaps()
 	var found []finding
-	if said := gaps[gapFailing]; len(said) > 0 {
+	if message := gaps[gapFailing]; len(message) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
 			Message:  "the API server is failing: nothing will go away until it recovers",
-			Evidence: diagnose.Some(said, 5),
+			Evidence: diagnose.Some(message, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
 	}
-	if said := gaps[gapThrottled]; len(said) > 0 {
+	if message := gaps[gapThrottled]; len(message) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
 			Message:  "the API server is overloaded and rejects requests, including those from Kubernetes' own controllers",
-			Evidence: diagnose.Some(said, 5),
+			Evidence: diagnose.Some(message, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
 	}
-	if said := gaps[gapUnreadable]; len(said) > 0 {
+	if message := gaps[gapUnreadable]; len(message) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{ // KEP-3926; edge case 66
 			Code:     Undecryptable,
 			Message:  "objects in the store cannot be decrypted or decoded, so they can be neither listed nor deleted",
-			Evidence: diagnose.Some(said, 5),
+			Evidence: diagnose.Some(message, 5),
 			Next:     "restore the key with which they were written (the API server's EncryptionConfiguration); only if it is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
 			Risk:     "deleting objects that cannot be read bypasses their finalizers; whatever they represent may be left behind",
 		}})

@@ -52,8 +52,8 @@ func TestUnansweredQuestionsAreReported(t *testing.T) {
 						t.Fatal(err)
 					}
 					causes := Diagnose(facts)
-					if said := commandtest.Plain(fmt.Sprint(causes)); !strings.Contains(said, "list widget.example.com -n shop") {
-						t.Errorf("no cause says that widgets could not be listed:\n%s", said)
+					if message := commandtest.Plain(fmt.Sprint(causes)); !strings.Contains(message, "list widget.example.com -n shop") {
+						t.Errorf("no cause says that widgets could not be listed:\n%s", message)
 					}
 				})
 			}

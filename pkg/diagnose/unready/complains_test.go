@@ -50,7 +50,7 @@ func TestComplainsAgreesWithReadiness(t *testing.T) {
 
 // An object in progress does not complain.
 func TestComplains(t *testing.T) {
-	for said, want := range map[string]bool{
+	for message, want := range map[string]bool{
 		`conditions: [{type: Available, status: "False", reason: MinimumReplicasUnavailable}, {type: Progressing, status: "True", reason: ReplicaSetUpdated}]`: false,
 		`conditions: [{type: Ready, status: "False", reason: ContainersNotReady}]`:                                                                             false,
 		`conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]`:                                                                 true,
@@ -66,11 +66,11 @@ func TestComplains(t *testing.T) {
 		`containerStatuses: [{state: {waiting: {reason: ContainerCreating}}}]`: false,
 	} {
 		var object map[string]any
-		if err := yaml.Unmarshal([]byte("{kind: Thing, metadata: {generation: 2}, status: {"+said+"}}"), &object); err != nil {
+		if err := yaml.Unmarshal([]byte("{kind: Thing, metadata: {generation: 2}, status: {"+message+"}}"), &object); err != nil {
 			t.Fatal(err)
 		}
 		if got := unready.Complains(&unstructured.Unstructured{Object: object}); got != want {
-			t.Errorf("Complains(%s) = %v", said, got)
+			t.Errorf("Complains(%s) = %v", message, got)
 		}
 	}
 }

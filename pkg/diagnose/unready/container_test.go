@@ -215,7 +215,7 @@ status:
 // A transient failure of a registry or a network says nothing about the image, so it must not end a
 // wait.
 func TestTransientPullFailures(t *testing.T) {
-	for said, want := range map[string]struct{ image, why string }{
+	for message, want := range map[string]struct{ image, why string }{
 		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          {"registry.example/app:1", "429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'"},
 		`toomanyrequests: too many failed login attempts, access denied`:                                 {"registry.example/app:1", "toomanyrequests: too many failed login attempts, access denied"},
 		`dial tcp 10.0.0.1:443: connect: permission denied`:                                              {"registry.example/app:1", "dial tcp 10.0.0.1:443: connect: permission denied"},
@@ -226,8 +226,8 @@ func TestTransientPullFailures(t *testing.T) {
 		`failed to pull registry.example:5000/unauthorized: 503 Service Unavailable`:                     {"registry.example:5000/unauthorized", "503 Service Unavailable"},
 	} {
 		stories(t, map[string]story{
-			said: {
-				facts: strings.ReplaceAll(waiting("ErrImagePull", said), "registry.example/app:1", want.image),
+			message: {
+				facts: strings.ReplaceAll(waiting("ErrImagePull", message), "registry.example/app:1", want.image),
 				want:  []string{"ImagePullFailed: pod/web-1 -n prod: container app: image " + want.image + " cannot be pulled: " + want.why},
 			},
 		})

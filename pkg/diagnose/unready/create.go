@@ -65,11 +65,11 @@ func (v *rules) refused(w workload) []rule.Finding {
 
 // refusal returns a cause that explains the refusal. Where possible, it checks whether the server
 // would still refuse.
-func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
+func (v *rules) refusal(w workload, message, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
-		Message:  "Pods of " + rule.Name(w.ref) + " are refused: " + text.Excerpt(said),
-		Evidence: []string{from + text.Excerpt(said)},
+		Message:  "Pods of " + rule.Name(w.ref) + " are refused: " + text.Excerpt(message),
+		Evidence: []string{from + text.Excerpt(message)},
 		Next:     rule.Describe(w.ref),
 		Hearsay:  true,
 		Age:      math.MaxInt64,
@@ -80,7 +80,7 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 	for _, rule := range []func(workload, string, *event.Cause) bool{
 		v.quota, v.serviceAccount, v.podSecurity, v.webhook, policy, limitRange, v.priority,
 	} {
-		if rule(w, said, &c) {
+		if rule(w, message, &c) {
 			break
 		}
 	}
@@ -89,16 +89,16 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 
 // words returns the words after begin, which say why something was refused; "" if there are none.
 // They belong in the message: a table shows neither conditions nor events of a known cause.
-func words(said, begin string) string {
-	_, why, _ := strings.Cut(said, begin)
+func words(message, begin string) string {
+	_, why, _ := strings.Cut(message, begin)
 	if why = strings.TrimSpace(why); why == "" {
 		return ""
 	}
 	return ": " + text.Excerpt(why)
 }
 
-func after(said, begin, end string) (string, bool) {
-	_, rest, ok := strings.Cut(said, begin)
+func after(message, begin, end string) (string, bool) {
+	_, rest, ok := strings.Cut(message, begin)
 	if !ok {
 		return "", false
 	}
@@ -106,13 +106,13 @@ func after(said, begin, end string) (string, bool) {
 	return text.Excerpt(rest), rest != ""
 }
 
-func (v *rules) quota(w workload, said string, c *event.Cause) bool {
+func (v *rules) quota(w workload, message string, c *event.Cause) bool {
 	ns := w.ref.Namespace
-	quota, full := after(said, "exceeded quota: ", ", ")
+	quota, full := after(message, "exceeded quota: ", ", ")
 	if full {
 		c.Code = "QuotaExceeded"
 		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " is used up"
-	} else if quota, full = after(said, "failed quota: ", ": "); full {
+	} else if quota, full = after(message, "failed quota: ", ": "); full {
 		c.Code = "QuotaNeedsResources"
 		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " requires every container to set its resources"
 	} else {
@@ -120,7 +120,7 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	}
 	c.BlockedBy = diagnose.RefOf("v1", "ResourceQuota", ns, quota)
 	c.Next = rule.Describe(c.BlockedBy)
-	if requested, ok := after(said, "requested: ", ", used: "); ok {
+	if requested, ok := after(message, "requested: ", ", used: "); ok {
 		c.Evidence = append(c.Evidence, "requested: "+requested)
 	}
 	if q := rule.Lookup[corev1.ResourceQuota](v.View, c.BlockedBy); q != nil {
@@ -136,13 +136,13 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func (v *rules) serviceAccount(w workload, said string, c *event.Cause) bool {
+func (v *rules) serviceAccount(w workload, message string, c *event.Cause) bool {
 	account := cmp.Or(w.template.ServiceAccountName, "default")
 	r := diagnose.RefOf("v1", "ServiceAccount", w.ref.Namespace, account)
 	switch {
 	case v.Absent(r):
 		c.Hearsay = false
-	case !strings.Contains(said, "error looking up service account "):
+	case !strings.Contains(message, "error looking up service account "):
 		return false
 	case v.There(r):
 		c.Message = overcome(w, r)
@@ -156,8 +156,8 @@ func (v *rules) serviceAccount(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
-	level, ok := after(said, `violates PodSecurity "`, `"`)
+func (v *rules) podSecurity(w workload, message string, c *event.Cause) bool {
+	level, ok := after(message, `violates PodSecurity "`, `"`)
 	if !ok {
 		return false
 	}
@@ -175,7 +175,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
 	c.BlockedBy = diagnose.RefOf("v1", "Namespace", "", w.ref.Namespace)
 	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
-	if _, why, ok := strings.Cut(said, level+`": `); ok {
+	if _, why, ok := strings.Cut(message, level+`": `); ok {
 		checks, details := violations(text.OneLine(why))
 		c.Message += ", and they do not comply: " + text.Excerpt(strings.Join(checks, ", "))
 		if len(details) > 0 {
@@ -241,14 +241,14 @@ func violations(why string) (checks, details []string) {
 	return checks, details
 }
 
-func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
-	hook, denied := after(said, `admission webhook "`, `" denied`)
+func (v *rules) webhook(w workload, message string, c *event.Cause) bool {
+	hook, denied := after(message, `admission webhook "`, `" denied`)
 	if denied {
 		c.Code = "WebhookDenied"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused by admission webhook " + hook + words(said, " denied the request: ")
-	} else if hook, denied = after(said, `failed calling webhook "`, `"`); denied {
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused by admission webhook " + hook + words(message, " denied the request: ")
+	} else if hook, denied = after(message, `failed calling webhook "`, `"`); denied {
 		c.Code = "WebhookUnavailable"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached" + words(said, `failed calling webhook "`+hook+`": `)
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached" + words(message, `failed calling webhook "`+hook+`": `)
 	} else {
 		return false
 	}
@@ -265,30 +265,30 @@ func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func policy(w workload, said string, c *event.Cause) bool {
-	policy, ok := after(said, "ValidatingAdmissionPolicy '", "'")
+func policy(w workload, message string, c *event.Cause) bool {
+	policy, ok := after(message, "ValidatingAdmissionPolicy '", "'")
 	if !ok {
 		return false
 	}
 	c.Code = "PolicyDenied"
-	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy + words(said, " denied request: ")
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy + words(message, " denied request: ")
 	c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", policy)
 	c.Next = rule.Get(c.BlockedBy)
 	return true
 }
 
-func limitRange(w workload, said string, c *event.Cause) bool {
-	if !strings.Contains(said, " usage per ") && !strings.Contains(said, "max limit to request ratio per ") {
+func limitRange(w workload, message string, c *event.Cause) bool {
+	if !strings.Contains(message, " usage per ") && !strings.Contains(message, "max limit to request ratio per ") {
 		return false
 	}
 	c.Code = "LimitRangeViolation"
-	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by a LimitRange in namespace " + w.ref.Namespace + words(said, " is forbidden: ")
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by a LimitRange in namespace " + w.ref.Namespace + words(message, " is forbidden: ")
 	c.Next = rule.Kubectl(w.ref.Namespace, "describe", "limitranges")
 	return true
 }
 
-func (v *rules) priority(w workload, said string, c *event.Cause) bool {
-	class, ok := after(said, "no PriorityClass with name ", " was found")
+func (v *rules) priority(w workload, message string, c *event.Cause) bool {
+	class, ok := after(message, "no PriorityClass with name ", " was found")
 	if !ok {
 		return false
 	}

@@ -28,14 +28,14 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	}
 	found := v.owned(u)
 	looked := v.Misses() == misses
-	said := saying(u)
-	for i := range said {
-		if len(found) > 0 && said[i].Rank == rule.Direct {
-			said[i].Rank = rule.Consequence // It follows from the objects below.
+	message := saying(u)
+	for i := range message {
+		if len(found) > 0 && message[i].Rank == rule.Direct {
+			message[i].Rank = rule.Consequence // It follows from the objects below.
 		}
 	}
-	found = append(found, said...)
-	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
+	found = append(found, message...)
+	if looked && len(message) == 0 && len(found) == 0 && isStale(u) == nil {
 		// The search for a controller needs many lists, so it comes last.
 		found = append(found, v.silent(u)...)
 	}
@@ -96,18 +96,18 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
+func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, intended func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
 		misses := v.Misses()
 		a, sure := v.Ask(all)
 		if sure || v.Misses() > misses {
 			return slices.DeleteFunc(slices.Clone(a.Objects), func(w *unstructured.Unstructured) bool {
-				return w.GetNamespace() != namespace || !meant(w)
+				return w.GetNamespace() != namespace || !intended(w)
 			})
 		} // If the list of the whole cluster failed, we may still be allowed to read the namespace.
 	}
-	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
+	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, intended)
 	return objects
 }
 
@@ -159,14 +159,14 @@ func evidence(s readiness.Statement) string {
 }
 
 func detail(c readiness.Statement) string {
-	said := ""
+	message := ""
 	if c.Reason != "" {
-		said = " (" + text.Excerpt(c.Reason) + ")"
+		message = " (" + text.Excerpt(c.Reason) + ")"
 	}
 	if c.Message != "" {
-		said += ": " + text.Excerpt(c.Message)
+		message += ": " + text.Excerpt(c.Message)
 	}
-	return said
+	return message
 }
 
 // isStale returns the last observed generation if the object has a newer one; otherwise nil.
@@ -225,7 +225,7 @@ func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	for _, e := range events[:min(3, len(events))] {
 		c.Evidence = append(c.Evidence, rule.Quoted(e)...)
 	}
-	c.Evidence = rule.Stated(c.Evidence)
+	c.Evidence = rule.Distinct(c.Evidence)
 	return []rule.Finding{{Cause: c, Rank: rule.Direct}}
 }
 

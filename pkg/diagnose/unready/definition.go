@@ -87,7 +87,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 		out = append(out, diagnose.Text(definition, append(slices.Clip(path), field)...))
 	}
 	short, _, _ := unstructured.NestedStringSlice(definition.Object, append(slices.Clip(path), "shortNames")...)
-	return rule.Stated(append(out, short...))
+	return rule.Distinct(append(out, short...))
 }
 
 func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// roomless is a Pod that fits on no node.
-const roomless = `
+// fullQueue is a Pod that fits on no node.
+const fullQueue = `
 apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: shop}
@@ -28,7 +28,7 @@ status:
 // Gather reads the facts that the rules ask for. Diagnose only evaluates them.
 func ExampleDiagnose() {
 	pod := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(roomless), &pod.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(fullQueue), &pod.Object); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -57,14 +57,14 @@ func Diagnose(f Facts) []event.Cause {
 
 type rules struct {
 	*rule.View
-	pods    pod.Rules
-	volumes pod.VolumeRules
-	told    map[object.Key]bool
+	pods     pod.Rules
+	volumes  pod.VolumeRules
+	reported map[object.Key]bool
 }
 
 func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
 	v := rule.New(r, u)
-	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRules{View: v}, told: map[object.Key]bool{}}
+	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRules{View: v}, reported: map[object.Key]bool{}}
 }
 
 func (v *rules) explain() []event.Cause {
@@ -72,7 +72,7 @@ func (v *rules) explain() []event.Cause {
 	v.askLast()
 	unread := v.unread()
 	if len(found) == 0 && len(unread) > 0 {
-		found = stated(v.Object)
+		found = declared(v.Object)
 	}
 	return rule.Causes(append(found, unread...), v.More)
 }
@@ -90,10 +90,10 @@ func (v *rules) askLast() {
 
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
-	if v.told[key] {
+	if v.reported[key] {
 		return nil // Two objects may depend on it.
 	}
-	v.told[key] = true
+	v.reported[key] = true
 	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.Object).Key() {
 		return nil
 	}

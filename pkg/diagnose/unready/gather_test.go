@@ -85,7 +85,7 @@ func TestGatherSearchesControllerOnlyIfNeeded(t *testing.T) {
 	const itsPod = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`
-	const said = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}, status: {conditions: [{type: Ready, status: "False", reason: NoDisk}]}}`
+	const message = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}, status: {conditions: [{type: Ready, status: "False", reason: NoDisk}]}}`
 	const stale = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1, generation: 2}, status: {observedGeneration: 1}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: w, namespace: prod, uid: d, ownerReferences: [{kind: Widget, name: w, uid: w-1}]}, spec: {replicas: 0}}`
@@ -100,7 +100,7 @@ func TestGatherSearchesControllerOnlyIfNeeded(t *testing.T) {
 		objects string
 		want    []string
 	}{
-		"a condition explains it": {said, made},
+		"a condition explains it": {message, made},
 		// Events of its Pod are read too, since they may explain more.
 		"its Pod explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
 		// The list of all workloads includes the workloads of the object, so there is only one

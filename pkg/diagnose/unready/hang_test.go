@@ -27,7 +27,7 @@ type scene struct {
 	mu     sync.Mutex
 	reader *teller
 	live   *unstructured.Unstructured
-	tell   func(object.Change)
+	report func(object.Change)
 	began  time.Time
 	// own contains the times of requests about namespaced objects, except for warnings. all
 	// contains the times of all requests.
@@ -43,10 +43,10 @@ func (s *scene) show(r *teller, live *unstructured.Unstructured) {
 	s.reader = r
 	same := s.live == live
 	s.live = live
-	tell := s.tell
+	report := s.report
 	s.mu.Unlock()
-	if !same && tell != nil {
-		tell(object.Present{Object: live.DeepCopy()})
+	if !same && report != nil {
+		report(object.Present{Object: live.DeepCopy()})
 	}
 }
 
@@ -92,28 +92,28 @@ func (s *scene) Resource(context.Context, string) (object.Kind, error) { panic("
 
 func (s *scene) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
 
-func (s *scene) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+func (s *scene) Watch(ctx context.Context, _ object.Kind, _ object.Selection, report func(object.Change)) error {
 	s.mu.Lock()
-	s.tell = tell
+	s.report = report
 	live := s.live
 	s.mu.Unlock()
 	if live != nil {
-		tell(object.Present{Object: live.DeepCopy()})
+		report(object.Present{Object: live.DeepCopy()})
 	}
-	tell(object.Synced{})
+	report(object.Synced{})
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-// told is a report of a wait, with its time.
-type told struct {
+// reported is a report of a wait, with its time.
+type reported struct {
 	at time.Duration
 	event.Stalled
 }
 
 // heard is everything that a wait in a scene has reported and returned.
 type heard struct {
-	stalled []told
+	stalled []reported
 	waited  event.Waited
 	after   time.Duration
 	err     error
@@ -152,7 +152,7 @@ func (s *scene) waitFor(t *testing.T, ref object.Ref, goal condition.Spec, timeo
 			Emit: func(e event.Event) {
 				switch e := e.(type) {
 				case event.Stalled:
-					out.stalled = append(out.stalled, told{time.Since(s.began), e})
+					out.stalled = append(out.stalled, reported{time.Since(s.began), e})
 				case event.Waited:
 					out.waited = e
 				}
@@ -191,15 +191,15 @@ func (s story) hangs(t *testing.T, causes []event.Cause) {
 		time.Sleep(from)
 		scene.show(r, live)
 	})
-	scene.tellsOnce(t, out, codesOf(causes), from)
+	scene.reportsOnce(t, out, codesOf(causes), from)
 	scene.bounded(t)
 	if got, want := codesOf(out.waited.Causes), codesOf(causes); got != want {
 		t.Errorf("at the end, the wait reports %q, want %q", got, want)
 	}
 }
 
-// tellsOnce checks that causes are reported soon after they appear, and are not reported again.
-func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Duration) {
+// reportsOnce checks that causes are reported soon after they appear, and are not reported again.
+func (s *scene) reportsOnce(t *testing.T, out heard, codes string, from time.Duration) {
 	t.Helper()
 	if len(out.stalled) == 0 {
 		t.Fatalf("%q is never reported", codes)
@@ -273,7 +273,7 @@ func TestLateFaultIsReportedSoon(t *testing.T) {
 				time.Sleep(from)
 				scene.show(&teller{Memory: diagnosetest.Memory{Objects: append(after, live)}}, live)
 			})
-			scene.tellsOnce(t, out, "ImageNameInvalid", from)
+			scene.reportsOnce(t, out, "ImageNameInvalid", from)
 			scene.bounded(t)
 		})
 	}

@@ -131,5 +131,5 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	for _, tls := range i.Spec.TLS {
 		secrets = append(secrets, tls.SecretName)
 	}
-	return rule.Stated(services), rule.Stated(secrets)
+	return rule.Distinct(services), rule.Distinct(secrets)
 }

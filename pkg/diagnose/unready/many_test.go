@@ -25,11 +25,11 @@ type crowd struct {
 	objects []*unstructured.Unstructured
 }
 
-func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, report func(object.Change)) error {
 	for _, u := range c.objects {
-		tell(object.Present{Object: u.DeepCopy()})
+		report(object.Present{Object: u.DeepCopy()})
 	}
-	tell(object.Synced{})
+	report(object.Synced{})
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
@@ -75,11 +75,11 @@ func TestFiftyStuckDeployments(t *testing.T) {
 					asked[i] = unready.Asked{Ref: o.Ref, Moved: o.Moved, Fresh: o.Fresh}
 				}
 				causes, cost := explainer.Explain(ctx, asked)
-				said := wait.Explanations{Causes: causes, Shared: cost.Shared, Again: (cost.Again + len(objects) - 1) / len(objects)}
+				message := wait.Explanations{Causes: causes, Shared: cost.Shared, Again: (cost.Again + len(objects) - 1) / len(objects)}
 				for range objects {
-					said.Requests = append(said.Requests, (cost.Own+len(objects)-1)/len(objects))
+					message.Requests = append(message.Requests, (cost.Own+len(objects)-1)/len(objects))
 				}
-				return said
+				return message
 			},
 			Emit: func(e event.Event) {
 				if s, ok := e.(event.Stalled); ok {

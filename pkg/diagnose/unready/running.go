@@ -165,22 +165,22 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes the object's status. It is used if no cause was found and some objects could not be
+// declared quotes the object's status. It is used if no cause was found and some objects could not be
 // read.
-func stated(u *unstructured.Unstructured) []rule.Finding {
+func declared(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
-	var said []readiness.Statement
+	var message []readiness.Statement
 	for _, s := range readiness.Read(u.Object) {
 		if !s.Old && s.Meaning >= readiness.NotYet {
-			said = append(said, s)
+			message = append(message, s)
 		}
 	}
-	if len(said) == 0 {
+	if len(message) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(said, func(a, b readiness.Statement) int { return int(b.Meaning) - int(a.Meaning) })
-	c := event.Cause{Code: "StatusSays", Message: rule.Name(r) + ": its status says: " + text.Excerpt(said[0].String()), Next: rule.Describe(r)}
-	for _, s := range said[:min(len(said), 5)] {
+	slices.SortStableFunc(message, func(a, b readiness.Statement) int { return int(b.Meaning) - int(a.Meaning) })
+	c := event.Cause{Code: "StatusSays", Message: rule.Name(r) + ": its status says: " + text.Excerpt(message[0].String()), Next: rule.Describe(r)}
+	for _, s := range message[:min(len(message), 5)] {
 		c.Evidence = append(c.Evidence, evidence(s))
 	}
 	return []rule.Finding{{Rank: rule.Direct, Cause: c}}

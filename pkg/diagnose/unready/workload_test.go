@@ -292,7 +292,7 @@ func TestPods(t *testing.T) {
 
 // A table shows why Pods are refused, in the words of whoever refuses them, for each kind of refusal.
 func TestTableShowsTheWordsOfARefusal(t *testing.T) {
-	for said, words := range map[string][]string{
+	for message, words := range map[string][]string{
 		`admission webhook "gate.example.com" denied the request: every Pod needs the label team`:                                                    {"every Pod needs the label team"},
 		`admission webhook "gate.example.com" denied the request without explanation`:                                                                {"gate.example.com"},
 		`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: no endpoints available for service "gate"`:      {`no endpoints available for service "gate"`},
@@ -307,7 +307,7 @@ func TestTableShowsTheWordsOfARefusal(t *testing.T) {
 		`pods "web-x" is forbidden: error looking up service account prod/app: serviceaccount "app" not found`:                                       {"app"},
 		`Pod "web-x" is invalid: spec.nodeName: odd`:                                                                                                 {"spec.nodeName: odd"},
 	} {
-		facts := refusing(strings.ReplaceAll(said, "'", "''"))
+		facts := refusing(strings.ReplaceAll(message, "'", "''"))
 		causes := story{facts: facts}.diagnosed(t)
 		table := strings.Join(format.Causes(format.Brief(causes)), "\n")
 		for _, word := range words {

@@ -53,7 +53,7 @@ type NothingError struct {
 }
 
 func (e *NothingError) Error() string {
-	return fmt.Sprintf("%s owns none of its fields", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
+	return fmt.Sprintf("%s owns none of its fields", strings.Join(text.AllWithSuggestions(e.From, e.Managers), " or "))
 }
 
 func (e *NothingError) Hint() string {

@@ -36,10 +36,10 @@ type Wish struct {
 	As string
 	// Mode is Move by default.
 	Mode Mode
-	// Stated is the receiver's manifest, if known. Fields that it lacks stay with their owners,
+	// Declared is the receiver's manifest, if known. Fields that it lacks stay with their owners,
 	// because the receiver's next apply would remove them. Fields in Paths are transferred
 	// regardless.
-	Stated map[string]any
+	Declared map[string]any
 }
 
 // Outcome is the result of a transfer.
@@ -73,8 +73,8 @@ type Left struct {
 type Why string
 
 const (
-	// Unstated means that the receiver applies a manifest without the field.
-	Unstated Why = "unstated"
+	// Undeclared means that the receiver applies a manifest without the field.
+	Undeclared Why = "unstated"
 	// OtherVersion means that the owner has the field at a different API version from the
 	// receiver's. Managed fields are not converted.
 	OtherVersion Why = "other version"
@@ -91,25 +91,25 @@ func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	meant, err := w.meant(entries, to)
+	intended, err := w.intended(entries, to)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if to.Manager != "" && to.APIVersion == "" {
-		to.APIVersion = managedfields.Newest(meant, func(e managedfields.Entry) bool { return !e.Fields.Empty() })
+		to.APIVersion = managedfields.Newest(intended, func(e managedfields.Entry) bool { return !e.Fields.Empty() })
 	}
-	out := w.carryOut(entries, meant, to)
+	out := w.carryOut(entries, intended, to)
 	if len(out.Entries) == 0 {
 		return Outcome{}, ErrLast
 	}
 	return out, nil
 }
 
-func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Owner) Outcome {
+func (w Wish) carryOut(entries, intended []managedfields.Entry, to managedfields.Owner) Outcome {
 	var out Outcome
 	received := map[string]managedfields.Entry{} // by API version
 	out.Entries = slices.Clone(entries)
-	for i, e := range meant {
+	for i, e := range intended {
 		if e.Fields.Empty() {
 			continue
 		}
@@ -123,10 +123,10 @@ func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Ow
 		case e.APIVersion != at.APIVersion:
 			out.leave(e, set, OtherVersion)
 			continue
-		case w.Stated != nil && len(w.Paths) == 0 && at.Operation == managedfields.Apply:
-			var unstated *fieldpath.Set
-			set, unstated = statedOf(set, w.Stated)
-			out.leave(e, unstated, Unstated)
+		case w.Declared != nil && len(w.Paths) == 0 && at.Operation == managedfields.Apply:
+			var undeclared *fieldpath.Set
+			set, undeclared = declaredOf(set, w.Declared)
+			out.leave(e, undeclared, Undeclared)
 		}
 		given := set
 		if w.Mode != Release {
@@ -200,7 +200,7 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
-func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
+func (w Wish) intended(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool
 	for i, e := range entries {
@@ -225,9 +225,9 @@ func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]ma
 	return out, nil
 }
 
-func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to managedfields.Owner) error {
+func (w Wish) one(p fieldpath.Path, entries, intended []managedfields.Entry, to managedfields.Owner) error {
 	var from []managedfields.Owner
-	for _, e := range meant {
+	for _, e := range intended {
 		if fieldpath.Holds(e.Fields, p) {
 			from = append(from, e.Owner)
 		}
@@ -277,14 +277,14 @@ func (w Wish) isFrom(e managedfields.Entry) bool {
 	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
 }
 
-func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
-	stated = fieldpath.NewSet()
+func declaredOf(set *fieldpath.Set, manifest map[string]any) (declared, rest *fieldpath.Set) {
+	declared = fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
 		if _, is := p.Get(manifest); is {
-			fieldpath.Insert(stated, p.Clone())
+			fieldpath.Insert(declared, p.Clone())
 		}
 	})
-	return stated, set.Difference(stated)
+	return declared, set.Difference(declared)
 }
 
 func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {

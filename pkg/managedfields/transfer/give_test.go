@@ -33,7 +33,7 @@ func entries(t *testing.T, lines ...string) []managedfields.Entry {
 	return out
 }
 
-func said(all []managedfields.Entry) []string {
+func message(all []managedfields.Entry) []string {
 	var out []string
 	for _, e := range all {
 		line := e.Manager + " " + e.Operation + " " + e.APIVersion
@@ -129,7 +129,7 @@ func TestGive(t *testing.T) {
 		},
 		"fields outside the receiver's manifest stay": {
 			entries: []string{helm, csa},
-			wish:    transfer.Wish{To: "helm", From: []string{managedfields.ClientSideApply}, Stated: map[string]any{"spec": map[string]any{"paused": true}}},
+			wish:    transfer.Wish{To: "helm", From: []string{managedfields.ClientSideApply}, Declared: map[string]any{"spec": map[string]any{"paused": true}}},
 			want:    []string{"helm Apply apps/v1 .spec.paused", "kubectl-client-side-apply Update apps/v1 .spec.replicas"},
 			left:    []string{".spec.replicas unstated"},
 		},
@@ -145,7 +145,7 @@ func TestGive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, said(out.Entries)); diff != "" {
+			if diff := cmp.Diff(tc.want, message(out.Entries)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			var left []string
@@ -155,7 +155,7 @@ func TestGive(t *testing.T) {
 			if diff := cmp.Diff(tc.left, left); diff != "" {
 				t.Errorf("left (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(said(entries(t, tc.entries...)), said(had)); diff != "" {
+			if diff := cmp.Diff(message(entries(t, tc.entries...)), message(had)); diff != "" {
 				t.Errorf("Give changed its input:\n%s", diff)
 			}
 		})
@@ -175,7 +175,7 @@ func TestRepeatedReleaseSucceeds(t *testing.T) {
 	if err != nil || len(twice.Given) != 0 || len(twice.Left) != 0 {
 		t.Errorf("second release: got %+v, %v, want no changes and no error", twice, err)
 	}
-	if diff := cmp.Diff(said(once.Entries), said(twice.Entries)); diff != "" {
+	if diff := cmp.Diff(message(once.Entries), message(twice.Entries)); diff != "" {
 		t.Error(diff)
 	}
 	for _, path := range []string{".data.a", ".data.m.b"} {

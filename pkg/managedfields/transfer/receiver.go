@@ -58,7 +58,7 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	switch {
 	case has(applies):
 		return to, nil
-	case itself && w.Stated != nil:
+	case itself && w.Declared != nil:
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Apply}, nil
 	case itself && len(w.From) == 1 && !slices.ContainsFunc(entries, subresource) && has(updates):
 		return to, object.Hinted("to move the fields to what it applies, use --as-operation=apply", "%s already owns its fields, by updates", to)

@@ -146,22 +146,22 @@ func (d *Document) openQuote(line int) int {
 // wording returns the text of a yaml/v2 error without quoted values, because a value that begins
 // with * or ! may be a password. The library has no error types. The errors below are the only ones
 // in which it quotes values.
-func wording(err error) (said, hint string) {
-	said = strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
-		said = after
+func wording(err error) (message, hint string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, after, found := strings.Cut(message, ": "); found && strings.HasPrefix(message, "line ") {
+		message = after
 	}
 	switch {
-	case strings.HasPrefix(said, "unknown anchor "):
+	case strings.HasPrefix(message, "unknown anchor "):
 		return "an alias (*) to an anchor that does not exist", "quote text that begins with *"
-	case strings.HasPrefix(said, "anchor "):
+	case strings.HasPrefix(message, "anchor "):
 		return "an anchor whose value contains itself", "quote text that begins with * or &"
-	case strings.HasPrefix(said, "cannot decode "):
+	case strings.HasPrefix(message, "cannot decode "):
 		return "a value does not match its tag (!!)", "quote text that begins with !"
-	case strings.HasPrefix(said, "invalid map key"):
+	case strings.HasPrefix(message, "invalid map key"):
 		return "a mapping or a list as a key", "quote values that begin with { or ["
 	}
-	return text.OneLine(said), ""
+	return text.OneLine(message), ""
 }
 
 // In yaml/v2, the parser counts lines from 0 and the scanner from 1.

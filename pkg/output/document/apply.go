@@ -78,7 +78,7 @@ func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
 		list[i].Refused = format.WouldBeRefused(a.Err, c.Path)
-		list[i].Unstated = slices.ContainsFunc(a.Unleavable, c.Path.Equal)
+		list[i].Undeclared = slices.ContainsFunc(a.Unleavable, c.Path.Equal)
 	}
 	return list
 }
@@ -104,7 +104,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 }
 
 func contestedProblem(o appliedObject, named string) *junitProblem {
-	var said []string
+	var message []string
 	for _, c := range o.Conflicts {
 		live := "(none)"
 		if c.Live != nil {
@@ -115,15 +115,15 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 			line += ", " + format.SameValue
 		}
 		flag := text.ShellQuote(named + ":" + c.Path)
-		said = append(said, line)
+		message = append(message, line)
 		if !c.Refused {
-			said = append(said, "  take it    --take="+flag)
+			message = append(message, "  take it    --take="+flag)
 		}
-		if !c.Unstated {
-			said = append(said, "  leave it   --yield="+flag)
+		if !c.Undeclared {
+			message = append(message, "  leave it   --yield="+flag)
 		}
 	}
-	p := problem(o.Action, o.Error, append(said, "Or agree: put the live values into the manifest."))
+	p := problem(o.Action, o.Error, append(message, "Or agree: put the live values into the manifest."))
 	if len(o.Conflicts) > 0 {
 		p.Message = text.Printable(fmt.Sprintf("%s is owned by %s", o.Conflicts[0].Path, managers(o.Conflicts[0].Owners)))
 		if more := len(o.Conflicts) - 1; more > 0 {

@@ -213,8 +213,8 @@ type contestedPath struct {
 	Owners []managedfields.Owner `json:"owners"`
 	// Refused means that the server would refuse to let us take the path.
 	Refused bool `json:"refused,omitempty"`
-	// Unstated means that the path belongs to another API version, so it cannot be yielded.
-	Unstated bool `json:"unstated,omitempty"`
+	// Undeclared means that the path belongs to another API version, so it cannot be yielded.
+	Undeclared bool `json:"unstated,omitempty"`
 }
 
 type changedPath struct {
@@ -339,7 +339,7 @@ func addWarning(to byObject[string], e event.Warned) {
 }
 
 func remarkTexts(entries []event.Remarked) []string {
-	var said []string
+	var message []string
 	for _, r := range entries {
 		line := r.Code + ": "
 		if r.Path != "" {
@@ -348,9 +348,9 @@ func remarkTexts(entries []event.Remarked) []string {
 		if line += r.Text; r.Hint != "" {
 			line += " (" + r.Hint + ")"
 		}
-		said = append(said, line)
+		message = append(message, line)
 	}
-	return said
+	return message
 }
 
 // allWarnings returns the warnings that do not belong to any result.

@@ -74,7 +74,7 @@ func (s *stream) Handle(e event.Event) {
 		s.write(streamLine{Type: "given", Object: givenOf(e)})
 	case event.Deleted:
 		s.write(streamLine{Type: "deleted", Object: deletedOf(e)})
-	case event.Going:
+	case event.Terminating:
 		s.write(s.going(e))
 	case event.Stuck:
 		s.write(streamLine{Type: "stuck", Object: stuckOf(e)})
@@ -123,7 +123,7 @@ func (s *stream) planned(e event.Planned) streamLine {
 	return line
 }
 
-func (s *stream) going(e event.Going) streamLine {
+func (s *stream) going(e event.Terminating) streamLine {
 	line := streamLine{Type: "going", Object: e.Ref, Text: e.Text}
 	if e.Text == "" {
 		line.Done, line.Total = &e.Done, &e.Total

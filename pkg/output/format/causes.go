@@ -83,7 +83,7 @@ func Codes(causes []event.Cause) string {
 
 // Doubts ensures that each doubt is printed in full only once. A doubt is something that could not
 // be read, for example because a permission is missing. The zero value is ready to use.
-type Doubts struct{ told map[string]bool }
+type Doubts struct{ reported map[string]bool }
 
 // Once removes doubts that were already printed. If a doubt is the only cause, Once keeps its
 // message.
@@ -96,15 +96,15 @@ func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 		}
 		key := c.Code + "\n" + c.Message
 		switch {
-		case !d.told[key]:
+		case !d.reported[key]:
 			out = append(out, c)
 		case len(causes) == 1:
 			out = append(out, event.Cause{Code: c.Code, Message: c.Message, Doubt: true})
 		}
-		if d.told == nil {
-			d.told = map[string]bool{}
+		if d.reported == nil {
+			d.reported = map[string]bool{}
 		}
-		d.told[key] = true
+		d.reported[key] = true
 	}
 	return out
 }

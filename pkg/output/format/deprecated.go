@@ -55,27 +55,27 @@ func Deprecations(d event.Deprecations, leftOut int) string {
 			inTheWay = append(inTheWay, text.Count(one.n, one.noun))
 		}
 	}
-	said := "nothing uses an API that " + d.Release + " removes"
+	message := "nothing uses an API that " + d.Release + " removes"
 	if len(inTheWay) > 0 {
-		said = strings.Join(inTheWay, ", ") + " blocking " + d.Release
+		message = strings.Join(inTheWay, ", ") + " blocking " + d.Release
 	}
 	if d.Namespace != "" {
-		said = "in namespace " + text.Printable(d.Namespace) + ": " + said
+		message = "in namespace " + text.Printable(d.Namespace) + ": " + message
 	}
 	if stay > 0 {
-		said += fmt.Sprintf("; %d deprecated but not removed", stay)
+		message += fmt.Sprintf("; %d deprecated but not removed", stay)
 	}
 	if d.Left > 0 {
 		noun := "entries that their managers no longer write"
 		if d.Left == 1 {
 			noun = "entry that its manager no longer writes"
 		}
-		said += fmt.Sprintf("; %d old %s", d.Left, noun)
+		message += fmt.Sprintf("; %d old %s", d.Left, noun)
 	}
 	if unread := len(d.Unread) + leftOut; unread > 0 {
-		said += fmt.Sprintf("; %d not read", unread)
+		message += fmt.Sprintf("; %d not read", unread)
 	}
-	return said
+	return message
 }
 
 // DefinitionName names a CRD.

@@ -124,13 +124,13 @@ func WouldBeRefused(err error, path fieldpath.Path) bool {
 	if !errors.As(err, &status) || status.Status().Details == nil {
 		return false
 	}
-	said := path.String()
+	message := path.String()
 	within := func(below, above string) bool {
 		rest, found := strings.CutPrefix(below, above)
 		return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
 	for _, cause := range status.Status().Details.Causes {
-		if field := "." + cause.Field; cause.Field != "" && (within(said, field) || within(field, said)) {
+		if field := "." + cause.Field; cause.Field != "" && (within(message, field) || within(field, message)) {
 			return true
 		}
 	}

@@ -129,17 +129,17 @@ func Fights(f event.Fights) []string {
 	if len(f.Unread) > 0 || f.Uncounted != nil {
 		none = "no fights found, but some may have been missed"
 	}
-	said := fmt.Sprintf("%s%s; watched %s for %s", where, none, text.Count(f.Objects, "object"), seconds(f.For))
+	message := fmt.Sprintf("%s%s; watched %s for %s", where, none, text.Count(f.Objects, "object"), seconds(f.For))
 	if len(f.Found) > 0 {
-		said = fmt.Sprintf("%s%d of %s; %s", where, len(f.Found), text.Count(f.Objects, "object"), seconds(f.For))
+		message = fmt.Sprintf("%s%d of %s; %s", where, len(f.Found), text.Count(f.Objects, "object"), seconds(f.For))
 	}
 	if len(f.Unread) > 0 {
-		said += "; " + text.Count(len(f.Unread), "kind") + " not watched"
+		message += "; " + text.Count(len(f.Unread), "kind") + " not watched"
 	}
 	if f.Uncounted != nil {
-		said += "; writes that change nothing not counted"
+		message += "; writes that change nothing not counted"
 	}
-	lines := []string{said}
+	lines := []string{message}
 	if f.Unclear > 0 {
 		lines = append(lines, "not judged: "+text.Count(f.Unclear, "more object")+" with repeated writes; name a TYPE to include them")
 	}

@@ -91,7 +91,7 @@ func Grouped[T any](all []T, key func(T) string) [][]T {
 func Image(i event.Image, now time.Time) string {
 	const enough = len("sha256:") + 12
 	id := i.ID[strings.LastIndex(i.ID, "@")+1:]
-	said := text.Printable(i.Container) + " runs " + text.Printable(i.Image) + " as " + text.Printable(id[:min(len(id), enough)]) +
+	message := text.Printable(i.Container) + " runs " + text.Printable(i.Image) + " as " + text.Printable(id[:min(len(id), enough)]) +
 		": " + text.Count(len(i.Pods), "Pod")
 	var first, last time.Time
 	for _, p := range i.Pods {
@@ -103,13 +103,13 @@ func Image(i event.Image, now time.Time) string {
 		}
 	}
 	if first.IsZero() || last.After(now) {
-		return said
+		return message
 	}
 	shortest, longest := duration.HumanDuration(now.Sub(last)), duration.HumanDuration(now.Sub(first))
 	if shortest == longest {
-		return said + ", for " + longest
+		return message + ", for " + longest
 	}
-	return said + ", for " + shortest + " to " + longest
+	return message + ", for " + shortest + " to " + longest
 }
 
 // Owner names an owner and its operation, such as "kube-controller-manager (scale)" or
@@ -124,14 +124,14 @@ func Owner(o managedfields.Owner, now time.Time) string {
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)
-	room := width - Cells(how)
+	columns := width - Cells(how)
 	switch {
 	case width == 0:
 		return name + how
-	case room < least:
+	case columns < least:
 		return CutMiddle(name+how, width)
 	default:
-		return CutMiddle(name, room) + how
+		return CutMiddle(name, columns) + how
 	}
 }
 

@@ -44,7 +44,7 @@ func Within(width func() int, indent string) int {
 
 // Flow fills each line with as many parts as fit. It shortens a part only if that part is longer
 // than a line.
-func Flow(parts []string, room int) []string {
+func Flow(parts []string, columns int) []string {
 	var out []string
 	line := ""
 	for _, part := range parts {
@@ -55,14 +55,14 @@ func Flow(parts []string, room int) []string {
 		switch {
 		case line == "":
 			line = part
-		case Cells(line+gap+part) <= room:
+		case Cells(line+gap+part) <= columns:
 			line += gap + part
 		default:
-			out = append(out, CutMiddle(line, room))
+			out = append(out, CutMiddle(line, columns))
 			line = part
 		}
 	}
-	return append(out, CutMiddle(line, room))
+	return append(out, CutMiddle(line, columns))
 }
 
 // Wrap breaks lines between words and keeps their indent. It does not break commands, so that users
@@ -223,10 +223,10 @@ func folded(cell string, width int) []string {
 	}
 	rest := strings.TrimLeft(cell, " ")
 	indent := cell[:len(cell)-len(rest)]
-	room := max(width-len(indent), 1)
+	columns := max(width-len(indent), 1)
 	var out []string
-	for Cells(rest) > room {
-		at := breakAt(rest, room)
+	for Cells(rest) > columns {
+		at := breakAt(rest, columns)
 		out = append(out, indent+strings.TrimRight(rest[:at], " "))
 		rest = strings.TrimLeft(rest[at:], " ")
 	}
@@ -236,14 +236,14 @@ func folded(cell string, width int) []string {
 	return out
 }
 
-func breakAt(s string, room int) int {
+func breakAt(s string, columns int) int {
 	blank, mark, end, used := 0, 0, 0, 0
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
 		letter := letters.Value()
 		if letter == " " && end > 0 {
 			blank = end // The blank may directly follow the last character that fits.
 		}
-		if used += letters.Width(); used > room {
+		if used += letters.Width(); used > columns {
 			if end == 0 {
 				end = len(letter)
 			}

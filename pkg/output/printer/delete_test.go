@@ -57,8 +57,8 @@ func deleteStory() []event.Event {
 		event.Deleted{Ref: config("a"), Action: event.Gone},
 		event.Deleted{Ref: config("old"), Source: file, Action: event.Failed, Err: notFound},
 		event.Deleted{Ref: config("kept"), Action: event.Failed, Err: forbidden("kept")},
-		event.Going{Ref: widget("one"), Text: "finalizer example.com/first is gone"},
-		event.Going{Ref: shop, Done: 1200, Total: 2000},
+		event.Terminating{Ref: widget("one"), Text: "finalizer example.com/first is gone"},
+		event.Terminating{Ref: shop, Done: 1200, Total: 2000},
 		event.Retrying{Ref: ref("v1", "ConfigMap", "prod", ""), Err: errors.New("etcd is away"), Left: 5 * time.Minute},
 		stuck("one"), stuck("two"), stuck("one"),
 		event.Deleted{Ref: config("far"), Action: event.Unknown, Err: errors.New("could not be read for 5m0s (9 errors); last error: no")},
@@ -111,13 +111,13 @@ func TestCauseIsPrintedOnce(t *testing.T) {
 				t.Errorf("the cause is missing in the results:\n%s", got.out)
 			}
 			// At the end, everything is reported that was not reported before.
-			var untold []event.Event
+			var unreported []event.Event
 			for _, e := range deleteStory() {
-				if _, told := e.(event.Stuck); !told {
-					untold = append(untold, e)
+				if _, reported := e.(event.Stuck); !reported {
+					unreported = append(unreported, e)
 				}
 			}
-			if got := run(t, printer.ForDelete, test.options, untold); !strings.Contains(got.out+got.err, next) {
+			if got := run(t, printer.ForDelete, test.options, unreported); !strings.Contains(got.out+got.err, next) {
 				t.Errorf("the cause is missing at the end:\n%s", got.out+got.err)
 			}
 		})

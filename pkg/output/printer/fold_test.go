@@ -77,7 +77,7 @@ func folded() map[string]struct {
 			}
 		}},
 		"conditions of removed CRDs": {of: printer.ForDelete, one: func(i int) event.Event {
-			return event.Going{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}
+			return event.Terminating{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}
 		}},
 		"yields of unchanged objects": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
 			return event.Applied{Ref: config(numbered(i)), Action: event.Unchanged, Yielded: []fieldpath.Path{fieldpath.Field("data", "a")}}
@@ -119,12 +119,12 @@ func TestLinesThatDifferInNameAreMerged(t *testing.T) {
 				continue // Only the stream has them.
 			}
 			all := run(t, row.of, o, events(120))
-			said := all.out
+			message := all.out
 			if how == "-v 1" {
-				said += all.err
+				message += all.err
 			}
 			for i := range 120 {
-				if !strings.Contains(said, numbered(i)) {
+				if !strings.Contains(message, numbered(i)) {
 					t.Errorf("%s: %s does not name object %d", name, how, i)
 					break
 				}
@@ -148,9 +148,9 @@ func TestHintsOnce(t *testing.T) {
 		"wait":   {event.Waited{Ref: config("a"), Action: event.Failed, Err: failed(0)}, event.Waited{Ref: config("b"), Action: event.Failed, Err: failed(1)}},
 	} {
 		of := map[string]verb{"apply": printer.ForApply, "delete": printer.ForDelete, "diff": printer.ForDiff, "wait": printer.ForWait}[name]
-		said := both(run(t, of, output.Options{}, append([]event.Event{event.Planned{}}, events...)))
-		if n := strings.Count(said, "hint: ask for the right"); n != 1 {
-			t.Errorf("%s: the hint is printed %d times, want once:\n%s", name, n, said)
+		message := both(run(t, of, output.Options{}, append([]event.Event{event.Planned{}}, events...)))
+		if n := strings.Count(message, "hint: ask for the right"); n != 1 {
+			t.Errorf("%s: the hint is printed %d times, want once:\n%s", name, n, message)
 		}
 		doc := run(t, of, output.Options{Format: output.JSON}, append([]event.Event{event.Planned{}}, events...)).out
 		if n := strings.Count(doc, `"hint": "ask for the right"`); n != 2 {
@@ -183,14 +183,14 @@ func TestWaitingForKindsIsOneLine(t *testing.T) {
 			w.p.Print(waiting("Quick"))
 			w.p.Print(event.Applied{Ref: config("a"), Action: event.Created})
 		})
-		var said []string
+		var message []string
 		for _, line := range got {
 			if strings.Contains(line, "waiting for") {
-				said = append(said, line)
+				message = append(message, line)
 			}
 		}
-		if strings.Join(said, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %q, want %q", name, said, c.want)
+		if strings.Join(message, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %q, want %q", name, message, c.want)
 		}
 	}
 }

@@ -48,9 +48,9 @@ func TestCauseWithLog(t *testing.T) {
 // A failed evaluation is reported once below its object, next to the values that it read. It is not
 // repeated as the object's error and as the condition's message.
 func TestConditionErrorIsPrintedOnce(t *testing.T) {
-	const said = "these types do not match: self.spec.members is a string, an int"
-	err := errors.New("rules.yaml:2: " + said)
-	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: said, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
+	const message = "these types do not match: self.spec.members is a string, an int"
+	err := errors.New("rules.yaml:2: " + message)
+	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: message, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
 	forbidden := unmet
 	forbidden.Forbidden = true // It is not listed, because the object does not lack it.
 	for name, conditions := range map[string][]event.Condition{
@@ -59,7 +59,7 @@ func TestConditionErrorIsPrintedOnce(t *testing.T) {
 		got := run(t, printer.ForWait, output.Options{Format: output.Table}, []event.Event{
 			event.Waited{Ref: web(), Action: event.Unknown, Conditions: conditions, Err: err},
 		}).out
-		if n := strings.Count(got, said); n != 1 {
+		if n := strings.Count(got, message); n != 1 {
 			t.Errorf("%s: the error is printed %d times, want once:\n%s", name, n, got)
 		}
 	}

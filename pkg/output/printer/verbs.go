@@ -20,9 +20,9 @@ func ForApply(o output.Options) (*Printer, error) {
 	if o.DryRun {
 		applied.Text = "checked"
 	}
-	return newPrinter(o, output.OfApply, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
-		told.Explain() // for pruned objects
-		asTable := referring(o, b.Format, told, table.NewApply)
+	return newPrinter(o, output.OfApply, output.NewState(applied, false), func(b output.Base, reported *progress.Reporter) (output.Results, error) {
+		reported.Explain() // for pruned objects
+		asTable := referring(o, b.Format, reported, table.NewApply)
 		switch {
 		case b.Format == output.Manifests:
 			return noResults{}, nil
@@ -43,8 +43,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 		return nil, fmt.Errorf("external diff program %q cannot be run here", o.External.Name)
 	}
 	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
-	return newPrinter(o, output.OfDiff, output.NewState(compared, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
-		told.HidePhases()
+	return newPrinter(o, output.OfDiff, output.NewState(compared, false), func(b output.Base, reported *progress.Reporter) (output.Results, error) {
+		reported.HidePhases()
 		switch b.Format {
 		case output.Name:
 			return table.NewDiffNames(b), nil
@@ -59,8 +59,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 // junit and stream print a report about the objects.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
-	return newPrinter(o, output.OfWait, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
-		unmet := referring(o, b.Format, told, table.NewUnmet)
+	return newPrinter(o, output.OfWait, output.NewState(met, true), func(b output.Base, reported *progress.Reporter) (output.Results, error) {
+		unmet := referring(o, b.Format, reported, table.NewUnmet)
 		switch b.Format {
 		case output.YAML:
 			b.Format = output.Objects
@@ -73,29 +73,29 @@ func ForWait(o output.Options) (*Printer, error) {
 		case b.Format == output.Name:
 			return document.NewMetNames(b, unmet(b.Beside())), nil
 		default:
-			return report(b, referring(o, b.Format, told, table.NewWait), document.NewWait, output.WaitActions()), nil
+			return report(b, referring(o, b.Format, reported, table.NewWait), document.NewWait, output.WaitActions()), nil
 		}
 	})
 }
 
 // referring returns tables that omit causes already shown on the same terminal. In a log, tables
 // repeat the causes, because people read a log from the end.
-func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
+func referring(o output.Options, format string, reported *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
 		return table
 	}
-	return func(b output.Base) output.Results { return &referred{table(b), told} }
+	return func(b output.Base) output.Results { return &referred{table(b), reported} }
 }
 
 type referred struct {
 	output.Results
-	told *progress.Reporter
+	reported *progress.Reporter
 }
 
 func (r *referred) Handle(e event.Event) {
 	if w, ok := e.(event.Waited); ok {
-		e = r.told.Refer(w)
+		e = r.reported.Refer(w)
 	}
 	r.Results.Handle(e)
 }
@@ -103,11 +103,11 @@ func (r *referred) Handle(e event.Event) {
 // ForDelete returns a printer for a delete. It returns an error if the format is invalid.
 func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
-	return newPrinter(o, output.OfDelete, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
-		told.Explain()
+	return newPrinter(o, output.OfDelete, output.NewState(gone, false), func(b output.Base, reported *progress.Reporter) (output.Results, error) {
+		reported.Explain()
 		// The table refers to causes on stderr if it ends up in the same place as stderr, that is,
 		// if both streams are on a terminal or the table itself goes to stderr.
-		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
+		referring := func(b output.Base) output.Results { return table.NewDelete(b, reported.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
 		}

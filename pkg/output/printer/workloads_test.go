@@ -73,9 +73,9 @@ func TestWorkloadLines(t *testing.T) {
 	}
 	// The lines of workloads disappear at the end. The result does not repeat causes that were
 	// reported during the wait.
-	said := strings.Join(term.lines, "\n")
-	if strings.Contains(said, "4 of 6") || strings.Count(said, "fits no node") != 1 || !strings.Contains(said, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
-		t.Errorf("got lines of workloads or repeated causes at the end:\n%s", said)
+	message := strings.Join(term.lines, "\n")
+	if strings.Contains(message, "4 of 6") || strings.Count(message, "fits no node") != 1 || !strings.Contains(message, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
+		t.Errorf("got lines of workloads or repeated causes at the end:\n%s", message)
 	}
 }
 

@@ -60,7 +60,7 @@ func (a *activity) handle(e event.Event, now time.Time) {
 		if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 { // for applied objects
 			a.waiting = pending{since: now, limit: e.Within}
 		}
-	case event.Going:
+	case event.Terminating:
 		a.hears(e.Ref, going(e))
 	case event.Stuck:
 		if len(e.Causes) > 0 {
@@ -221,7 +221,7 @@ type pending struct {
 	others string
 }
 
-const worthTelling = 3 * time.Second
+const worthReporting = 3 * time.Second
 
 func (p pending) line(now time.Time) string {
 	text := p.what
@@ -231,7 +231,7 @@ func (p pending) line(now time.Time) string {
 		text += " (up to " + lasting(p.limit) + ")"
 	case p.limit > 0:
 		text += " (" + lasting(elapsed) + " of " + lasting(p.limit) + ")"
-	case elapsed >= worthTelling:
+	case elapsed >= worthReporting:
 		text += " (" + lasting(elapsed) + ")"
 	}
 	if p.lacks != "" {
@@ -297,7 +297,7 @@ func shortly(j event.Judged) string {
 	return ""
 }
 
-func going(e event.Going) string {
+func going(e event.Terminating) string {
 	if e.Text == "" {
 		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
 	}

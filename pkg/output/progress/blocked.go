@@ -82,16 +82,16 @@ const goingEvery = 3 * time.Second
 
 // going reports the progress of a deletion. It always updates the status line, and occasionally
 // prints a plain line.
-func (c *Reporter) going(e event.Going) {
+func (c *Reporter) going(e event.Terminating) {
 	if c.activity.taskOf(e.Ref) < 0 { // The news of an object in progress is shown elsewhere.
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
 	if e.Text != "" && !c.verbose {
-		if c.said[e.Text] {
+		if c.message[e.Text] {
 			return // Objects with the same news share one line.
 		}
-		c.said[e.Text] = true
+		c.message[e.Text] = true
 	}
 	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
@@ -108,7 +108,7 @@ func (c *Reporter) columns() func() int {
 
 // Reported reports whether the cause of a stuck object was printed.
 func (c *Reporter) Reported(d event.Deleted) bool {
-	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
+	return slices.ContainsFunc(c.reported, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
 	})
 }
@@ -127,7 +127,7 @@ func (c *Reporter) stalled(e event.Stalled) {
 func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
 	same := 0
-	for _, before := range c.told {
+	for _, before := range c.reported {
 		if before.Ref.Key() == e.Ref.Key() && format.SameTexts(before.Causes, e.Causes) {
 			return
 		}
@@ -135,7 +135,7 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 			same++
 		}
 	}
-	c.told = append(c.told, e)
+	c.reported = append(c.reported, e)
 	switch {
 	case same == 0:
 		var b strings.Builder

@@ -31,14 +31,14 @@ type Reporter struct {
 	// headings means that phases are named above their results.
 	headings bool
 
-	warnings output.PlanOrdered[said]
+	warnings output.PlanOrdered[message]
 	warned   map[warning]bool
-	leftOuts []error // not told yet
+	leftOuts []error // not reported yet
 	hints    *format.Once
 
 	blocked   *pending // what blocks the run; nil if nothing does
 	kinds     []string // kinds to wait for, reported together
-	said      map[string]bool
+	message   map[string]bool
 	last      time.Time     // when anything was last printed
 	pause     time.Duration // until the next line of progress
 	progress  string        // the last such line, without times
@@ -51,7 +51,7 @@ type Reporter struct {
 	place      func(level string, at object.Source, message string) string
 	verbose    bool
 	explains   bool // explain stuck objects while the run continues
-	told       []event.Stuck
+	reported   []event.Stuck
 	doubts     format.Doubts
 	milestones map[object.Key]time.Time
 }
@@ -61,7 +61,7 @@ func New(b output.Base) *Reporter {
 	c := &Reporter{
 		state: b.State, activity: &activity{state: b.State, lacking: map[object.Key]lack{}},
 		screen: b.Screen, now: b.Now, verbose: b.Verbose, place: b.Annotate, hints: b.Hints,
-		warned: map[warning]bool{}, said: map[string]bool{}, milestones: map[object.Key]time.Time{},
+		warned: map[warning]bool{}, message: map[string]bool{}, milestones: map[object.Key]time.Time{},
 		headings: b.Format == output.Table || b.Format == output.Name,
 	}
 	if b.Progress {
@@ -92,7 +92,7 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Preparing, event.Waited, event.Judged:
 		c.unblock()
 	case event.PhaseStarted:
-		clear(c.said)
+		clear(c.message)
 		c.unblock()
 		c.announce()
 	case event.Applied:
@@ -122,7 +122,7 @@ func (c *Reporter) Handle(e event.Event) {
 		c.note("rolling back: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
 	case event.Waiting:
 		c.waiting(e)
-	case event.Going:
+	case event.Terminating:
 		c.going(e)
 	case event.Stuck:
 		if c.explains {
@@ -195,10 +195,10 @@ func (c *Reporter) waiting(e event.Waiting) {
 // holdOn records what the run is waiting for. A log reports each key once.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
-	if c.redraws() || c.said[key] {
+	if c.redraws() || c.message[key] {
 		return
 	}
-	c.said[key] = true
+	c.message[key] = true
 	c.say(plain)
 }
 
@@ -219,7 +219,7 @@ func (c *Reporter) unblock() {
 func (c *Reporter) reachable() {
 	c.unreached = false
 	c.unblock()
-	clear(c.said)
+	clear(c.message)
 	switch {
 	case c.statusLine != nil:
 	case c.sick:
@@ -239,13 +239,13 @@ func (c *Reporter) announce() {
 
 // Refer replaces causes that were already reported during the wait with references to them.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
-	told := false
-	for _, e := range c.told {
+	reported := false
+	for _, e := range c.reported {
 		if e.Ref.Key() == w.Ref.Key() {
-			told = format.SameTexts(e.Causes, w.Causes) // The last report wins.
+			reported = format.SameTexts(e.Causes, w.Causes) // The last report wins.
 		}
 	}
-	if !told || len(w.Causes) == 0 {
+	if !reported || len(w.Causes) == 0 {
 		return w
 	}
 	causes := w.Causes
@@ -263,7 +263,7 @@ func (c *Reporter) Tick() {
 	if c.blocked != nil && c.blocked.over(now) {
 		c.blocked = nil // The time limit has passed without another report.
 	}
-	c.tellKinds(now)
+	c.reportKinds(now)
 	if c.redraws() {
 		line, above := c.statusLine.lines(c.activity, c.blocked, now)
 		c.screen.Draw(line, above...)

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// roomForBar is the narrowest terminal that has room for a bar.
-const roomForBar = 60
+// widthOfBar is the narrowest terminal that shows a bar.
+const widthOfBar = 60
 
 type statusLine struct {
 	rate  rate
@@ -36,7 +36,7 @@ func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	p, ok := a.pending()
 	var parts []string
 	switch {
-	case blocked != nil && width < roomForBar:
+	case blocked != nil && width < widthOfBar:
 		parts = []string{blocked.line(now)}
 	case blocked != nil:
 		parts = []string{held(c), blocked.line(now)}
@@ -65,7 +65,7 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	}
 	counted := fmt.Sprintf("%d/%d", c.Ended(), c.Total)
 	figures := counted + l.rate.String()
-	if width < roomForBar {
+	if width < widthOfBar {
 		return figures + troubles(c)
 	}
 	// The bar and its figures take up a third of the line, which leaves enough room for names. Room
@@ -122,7 +122,7 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	for _, one := range a.found {
 		above = append(above, format.Cut("  "+text.Printable(one), width))
 	}
-	if blocked != nil || len(a.underway) > 0 || width < roomForBar || len(shown) == 0 {
+	if blocked != nil || len(a.underway) > 0 || width < widthOfBar || len(shown) == 0 {
 		return line, above
 	}
 	p, _ := a.pending()

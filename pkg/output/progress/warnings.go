@@ -26,8 +26,8 @@ type warning struct {
 	text string
 }
 
-// said is a warning to print. If several are printed as one, their details are omitted.
-type said struct {
+// message is a warning to print. If several are printed as one, their details are omitted.
+type message struct {
 	of           object.Ref
 	text, detail string
 	hint         string
@@ -41,7 +41,7 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 		return
 	}
 	c.warned[w] = true
-	one := said{of: e.Ref, text: text.Printable(e.Text), detail: text.Printable(e.Detail), hint: hint}
+	one := message{of: e.Ref, text: text.Printable(e.Text), detail: text.Printable(e.Detail), hint: hint}
 	if e.Ref == (object.Ref{}) {
 		c.note(c.warning(one.text+one.detail, hint))
 		return
@@ -63,7 +63,7 @@ func (c *Reporter) End() {
 }
 
 func (c *Reporter) flush(phase int) {
-	same := func(one said) string {
+	same := func(one message) string {
 		if c.verbose {
 			return one.text + one.detail + "\n" + one.hint
 		}
@@ -90,12 +90,12 @@ func (c *Reporter) shown() int {
 	return few
 }
 
-func (c *Reporter) warning(said, hint string) string {
+func (c *Reporter) warning(message, hint string) string {
 	var width func() int
 	if c.statusLine != nil {
 		width = c.statusLine.width
 	}
-	lines := format.Fit("warning: ", said, width) + "\n"
+	lines := format.Fit("warning: ", message, width) + "\n"
 	if hint != "" && c.hints.Take(hint) {
 		lines += "  hint: " + text.Printable(hint) + "\n"
 	}
@@ -168,8 +168,8 @@ func (c *Reporter) awaitKind(kind string, h *pending) {
 	c.blocked = h
 }
 
-// tellKinds reports which kinds the run is waiting for. In a log, it does so only once.
-func (c *Reporter) tellKinds(now time.Time) {
+// reportKinds reports which kinds the run is waiting for. In a log, it does so only once.
+func (c *Reporter) reportKinds(now time.Time) {
 	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
 		return
 	}

@@ -113,10 +113,10 @@ func (t *applyTable) Flush() {
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {
-			room := format.Within(t.Width, "    ")
-			below := details(t.Base, a, room)
+			columns := format.Within(t.Width, "    ")
+			below := details(t.Base, a, columns)
 			if i == len(group)-1 {
-				below = append(format.Wrap(t.Hints.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
+				below = append(format.Wrap(t.Hints.ErrorLines(commonFault(a.Err, len(group)), columns), columns), below...)
 			}
 			applyLine(t.Base, b, a.Action, t.name(a), below)
 		}
@@ -143,27 +143,27 @@ func (t *applyTable) Finish(context.Context) error {
 }
 
 func (t *applyTable) name(a event.Applied) string {
-	said := format.Name(a.Ref)
+	message := format.Name(a.Ref)
 	switch {
 	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
 	case t.Unasked:
-		said += " (client dry run)"
+		message += " (client dry run)"
 	default:
-		said += " (dry run)"
+		message += " (dry run)"
 	}
 	if a.Action == event.Failed && a.Source.File != "" {
-		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Source.String())+")")
+		message += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Source.String())+")")
 	}
 	if a.Sharing != nil {
-		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Sharing.String())+")")
+		message += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Sharing.String())+")")
 	}
 	if a.Joined != nil {
-		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(joined(a))+")")
+		message += "  " + t.Paint.Faint.Sprint("("+text.Printable(joined(a))+")")
 	}
 	if reason := strings.Join(format.Lines(a.Reason), "; "); reason != "" {
-		said += ": " + reason
+		message += ": " + reason
 	}
-	return said
+	return message
 }
 
 const actionWidth = len(event.Configured)
@@ -175,9 +175,9 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object. The parameter room limits their width in columns;
+// details returns the notes on an applied object. The parameter columns limits their width in columns;
 // 0 means no limit.
-func details(b output.Base, a event.Applied, room int) []string {
+func details(b output.Base, a event.Applied, columns int) []string {
 	var all []string
 	most := manyPaths
 	removed := a.Removed
@@ -187,8 +187,8 @@ func details(b output.Base, a event.Applied, room int) []string {
 	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
-	all = append(all, paths("removed", removed, most, room, func(c managedfields.Change, room int) []string {
-		note, end := was(c, room), ","
+	all = append(all, paths("removed", removed, most, columns, func(c managedfields.Change, columns int) []string {
+		note, end := was(c, columns), ","
 		if len(c.Owners) == 0 {
 			return note
 		}
@@ -197,22 +197,22 @@ func details(b output.Base, a event.Applied, room int) []string {
 		}
 		return append(withCommas("owned by ", format.Owners(c.Owners, b.Now()), end), note...)
 	})...)
-	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
+	all = append(all, paths("kept", a.Released, most, columns, func(c managedfields.Change, _ int) []string {
 		if len(c.Owners) == 0 {
 			return []string{"without an owner, because you yielded it"}
 		}
 		return withCommas("by ", format.Owners(c.Owners, b.Now()), "")
 	})...)
-	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {
+	all = append(all, paths("taken", a.Taken, most, columns, func(c managedfields.Change, columns int) []string {
 		if c.From == nil && c.To == nil {
 			return withCommas("from ", format.Owners(c.Owners, b.Now()), "")
 		}
-		return append(withCommas("from ", format.Owners(c.Owners, b.Now()), ":"), fromTo(c, room)...)
+		return append(withCommas("from ", format.Owners(c.Owners, b.Now()), ":"), fromTo(c, columns)...)
 	})...)
 	all = append(all, format.Causes(brief(b, a.Causes))...)
-	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
+	all = append(all, paths("yielded", pathsOf(a.Yielded), most, columns, nil)...)
 	if b.Verbose {
-		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
+		all = append(all, paths("left", changesLeft(a.Left), most, columns, func(c managedfields.Change, _ int) []string {
 			return withCommas("to ", format.Owners(c.Owners, b.Now()), "")
 		})...)
 		for _, manager := range a.Adopted {
@@ -227,15 +227,15 @@ func joined(a event.Applied) string {
 	if a.DryRun {
 		verb = "would join"
 	}
-	said := verb + " " + a.Joined.Set
+	message := verb + " " + a.Joined.Set
 	if len(a.Joined.From) > 0 {
-		said += ", taken from " + strings.Join(a.Joined.From, " and ")
+		message += ", taken from " + strings.Join(a.Joined.From, " and ")
 	}
-	return said
+	return message
 }
 
 // paths lists the first few changes of one kind.
-func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
+func paths(verb string, changes []managedfields.Change, most, columns int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
 	var rows []string
@@ -249,12 +249,12 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 			continue
 		}
 		whole := strings.TrimRight(row+"  "+strings.Join(note(c, 0), " "), " ")
-		if room <= 0 || format.Cells(whole) <= room {
+		if columns <= 0 || format.Cells(whole) <= columns {
 			rows = append(rows, whole)
 			continue
 		}
 		rows = append(rows, row)
-		beside := max(room-len(indent), format.LeastValue)
+		beside := max(columns-len(indent), format.LeastValue)
 		for _, part := range format.Flow(note(c, beside), beside) {
 			rows = append(rows, indent+part)
 		}
@@ -286,11 +286,11 @@ func was(c managedfields.Change, _ int) []string {
 	return []string{"was " + format.Shorten(format.Value(c.From))}
 }
 
-func fromTo(c managedfields.Change, room int) []string {
+func fromTo(c managedfields.Change, columns int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)
-	if room > 0 {
-		from, to = cutPair(from, to, room-format.Cells(arrow), room-format.Cells(arrow))
+	if columns > 0 {
+		from, to = cutPair(from, to, columns-format.Cells(arrow), columns-format.Cells(arrow))
 	}
 	return []string{from, arrow + to}
 }
@@ -348,12 +348,12 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	}
 	b.WriteString("Not everything succeeded, so the run was rolled back:\n")
 	for _, back := range r.objects.Drain() {
-		said := format.Name(back.Ref)
+		message := format.Name(back.Ref)
 		if back.Reason != "" {
-			said += ": " + text.Printable(back.Reason)
+			message += ": " + text.Printable(back.Reason)
 		}
-		room := format.Within(base.Width, "    ")
-		details := format.Wrap(base.Hints.ErrorLines(back.Err, room), room)
+		columns := format.Within(base.Width, "    ")
+		details := format.Wrap(base.Hints.ErrorLines(back.Err, columns), columns)
 		for _, path := range back.Left {
 			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
 		}
@@ -363,7 +363,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 					" could not get it back, because that manager has since applied at another API version")
 			}
 		}
-		applyLine(base, b, back.Action, said, details)
+		applyLine(base, b, back.Action, message, details)
 	}
 }
 

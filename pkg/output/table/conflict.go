@@ -86,13 +86,13 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 
 func stacked(rows []row, width int) []string {
 	const indent = "    "
-	room := max(width-len("  "+indent), format.LeastValue)
+	columns := max(width-len("  "+indent), format.LeastValue)
 	var laid []string
 	for _, r := range rows {
 		laid = append(laid, r.path)
-		least := max(room-len("yours "), format.LeastValue)
+		least := max(columns-len("yours "), format.LeastValue)
 		yours, live := cutPair(r.yours, r.live, least, least)
-		for _, line := range format.Flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), room) {
+		for _, line := range format.Flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), columns) {
 			laid = append(laid, indent+line)
 		}
 	}
@@ -106,9 +106,9 @@ const fewFlags = 5
 type choice struct {
 	value   string
 	objects int
-	// refused means that the server would refuse to let us take the path. unstated means that the
+	// refused means that the server would refuse to let us take the path. undeclared means that the
 	// manifest lacks the path, so it cannot be yielded.
-	refused, unstated bool
+	refused, undeclared bool
 }
 
 // resolutions returns the paragraph below all conflicts, with the flags that settle them.
@@ -124,7 +124,7 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 			switch {
 			case takes && c.refused:
 				line = "not possible: the server would reject " + c.value + " (see above)"
-			case !takes && c.unstated:
+			case !takes && c.undeclared:
 				line = "not possible: " + c.value + " is a path of another API version; apply at that version"
 			}
 			lines = append(lines, "  "+format.Pad(word, len(way.word))+"   "+line)
@@ -161,11 +161,11 @@ func soleOwner(conflicts []event.Applied) string {
 // flag returns the given flag followed by the choice's value. If the choice represents several
 // objects, a shell comment with their number comes last.
 func (c choice) flag(flag string) string {
-	said := flag + text.ShellQuote(c.value)
+	message := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
-		said += "  # " + text.Count(c.objects, "object")
+		message += "  # " + text.Count(c.objects, "object")
 	}
-	return said
+	return message
 }
 
 func nothingWritten(b output.Base, contested, changed map[int]bool) string {
@@ -207,7 +207,7 @@ func onlyOwners(conflicts []event.Applied) string {
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // maps each path to the values that name its objects
 	var paths []string
-	seen, refused, unstated := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	seen, refused, undeclared := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range conflicts {
 		for _, c := range a.Conflicts {
 			path := text.Printable(c.Path.String())
@@ -221,8 +221,8 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 				not := format.WouldBeRefused(a.Err, c.Path)
 				refused[path] = refused[path] || not
 				absent := slices.ContainsFunc(a.Unleavable, c.Path.Equal)
-				unstated[path] = unstated[path] || absent
-				choices = append(choices, choice{value: named, objects: 1, refused: not, unstated: absent})
+				undeclared[path] = undeclared[path] || absent
+				choices = append(choices, choice{value: named, objects: 1, refused: not, undeclared: absent})
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 	}
 	choices = nil
 	for _, path := range paths {
-		c := choice{value: path, objects: len(byPath[path]), refused: refused[path], unstated: unstated[path]}
+		c := choice{value: path, objects: len(byPath[path]), refused: refused[path], undeclared: undeclared[path]}
 		if c.objects == 1 {
 			c.value = byPath[path][0]
 		}

@@ -42,8 +42,8 @@ func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []s
 	for _, c := range conflicts {
 		rows = append(rows, text.Printable(c.Path.String())+pathGap+format.OwnerList(c.Owners, b.Now()))
 		for _, line := range largeDiff(c, b.Verbose) {
-			if room := width - len("    "); width > 0 && room > format.LeastValue {
-				line = format.Cut(line, room)
+			if columns := width - len("    "); width > 0 && columns > format.LeastValue {
+				line = format.Cut(line, columns)
 			}
 			rows = append(rows, "  "+b.Paint.DiffLine(line))
 		}

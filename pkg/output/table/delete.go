@@ -19,18 +19,18 @@ const deletedWidth = len(event.Remains)
 type deleteTable struct {
 	output.Base
 	// lines contains finished objects as text, which takes less memory than thousands of events.
-	lines   output.PlanOrdered[string]
-	failed  output.PlanOrdered[event.Deleted]
-	skipped output.PlanOrdered[event.Deleted]
-	remains output.PlanOrdered[event.Deleted]
-	pointed int // counts printed hints
-	told    func(event.Deleted) bool
+	lines    output.PlanOrdered[string]
+	failed   output.PlanOrdered[event.Deleted]
+	skipped  output.PlanOrdered[event.Deleted]
+	remains  output.PlanOrdered[event.Deleted]
+	pointed  int // counts printed hints
+	reported func(event.Deleted) bool
 }
 
-// NewDelete returns the table of a delete. The function told reports whether the cause of a stuck
+// NewDelete returns the table of a delete. The function reported reports whether the cause of a stuck
 // object was already printed; if it is nil, the table prints all causes.
-func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
-	return &deleteTable{Base: b, told: told}
+func NewDelete(b output.Base, reported func(event.Deleted) bool) output.Results {
+	return &deleteTable{Base: b, reported: reported}
 }
 
 func (t *deleteTable) Handle(e event.Event) {
@@ -148,7 +148,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(b, "%s  and %s\n", t.word(event.Remains), text.Count(more, "more object"))
 	}
-	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
+	if causes := all[0].Causes; len(causes) > 0 && t.reported != nil && slices.ContainsFunc(all, t.reported) {
 		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
 	} else {
 		format.Below(b, format.Causes(brief(t.Base, causes)), "    ", t.Width)

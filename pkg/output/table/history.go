@@ -47,8 +47,8 @@ func NewPastChanges(b output.Base) output.Results {
 		if len(c.Changes) > 0 {
 			out.WriteString(changeRows(c.Changes, b.Width) + "\n")
 		}
-		said := text.Count(len(c.Changes), "change") + " of owners" + text.Printable(c.Where) + sinceFrom(c.From, b.Now())
-		lines := append([]string{said}, coverageLines(c.Coverage, b.Now())...)
+		message := text.Count(len(c.Changes), "change") + " of owners" + text.Printable(c.Where) + sinceFrom(c.From, b.Now())
+		lines := append([]string{message}, coverageLines(c.Coverage, b.Now())...)
 		for _, limit := range c.Limits {
 			lines = append(lines, text.Printable(limit))
 		}
@@ -122,14 +122,14 @@ func howLast(tr event.Transition) string {
 	return how
 }
 
-func missingLines(dropped, lost int) (said []string) {
+func missingLines(dropped, lost int) (message []string) {
 	if dropped > 0 {
-		said = append(said, text.Count(dropped, "older transition")+" did not fit into the record")
+		message = append(message, text.Count(dropped, "older transition")+" did not fit into the record")
 	}
 	if lost > 0 {
-		said = append(said, text.Count(lost, "transition")+" could not be recorded by the webhook")
+		message = append(message, text.Count(lost, "transition")+" could not be recorded by the webhook")
 	}
-	return said
+	return message
 }
 
 // coverageLines says when the webhook was watching, because changes at other times may be missing.
@@ -137,23 +137,23 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
 		return []string{"start of the watch unknown: " + text.Printable(c.Unknown)}
 	}
-	said := []string{"watched since " + moment(c.Since, now)}
+	message := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {
-		said = append(said, "the history may be incomplete from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
+		message = append(message, "the history may be incomplete from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
 	}
 	if c.Behind != nil {
-		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest waiting since "+moment(c.Behind.Since, now))
+		message = append(message, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest waiting since "+moment(c.Behind.Since, now))
 	}
 	if c.Stale {
-		said = append(said, "no progress recorded since "+moment(c.Until, now)+"; is the webhook running?")
+		message = append(message, "no progress recorded since "+moment(c.Until, now)+"; is the webhook running?")
 	}
-	return said
+	return message
 }
 
 func transitionLines(tr event.Transition, now time.Time) []string {
-	said := []string{fmt.Sprintf("%s  from %s to %s", howLast(tr), format.OwnerList(tr.From, now), ownersAfter(tr, now))}
+	message := []string{fmt.Sprintf("%s  from %s to %s", howLast(tr), format.OwnerList(tr.From, now), ownersAfter(tr, now))}
 	if values := valuesText(tr); values != "" {
-		said = append(said, "the value went "+values)
+		message = append(message, "the value went "+values)
 	}
 	when := moment(tr.Last, now)
 	switch {
@@ -162,11 +162,11 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	case tr.User != "":
 		when += ", by the user " + text.Printable(tr.User)
 	}
-	said = append(said, when)
+	message = append(message, when)
 	if tr.Count > 1 {
-		said = append(said, fmt.Sprintf("changed hands %d times between them since %s", tr.Count, moment(tr.First, now)))
+		message = append(message, fmt.Sprintf("changed hands %d times between them since %s", tr.Count, moment(tr.First, now)))
 	}
-	return said
+	return message
 }
 
 // moment formats a time for comparison with logs, and adds its age for people.

@@ -80,12 +80,12 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 		return
 	}
 	const figures = "  12345 fields"
-	version, room := o.Ref.GVK.GroupVersion().String(), format.Within(t.Width, figures+format.Indent)
+	version, columns := o.Ref.GVK.GroupVersion().String(), format.Within(t.Width, figures+format.Indent)
 	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
 	for i, s := range o.Holdings {
 		names[i] = ownerCell{text: noOwner, faint: true}
 		if s.Owner != (managedfields.Owner{}) {
-			names[i] = ownerCell{text: format.OwnerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
+			names[i] = ownerCell{text: format.OwnerWithin(atVersion(s.Owner, version), t.Now(), columns), manager: s.Owner.Manager}
 		}
 		column, digits = max(column, format.Cells(names[i].text)), max(digits, len(strconv.Itoa(s.Fields)))
 	}
@@ -258,12 +258,12 @@ func (l yamlLine) within(width int) string {
 	if i := strings.Index(value, ": "); i >= 0 {
 		key, value = value[:i+len(": ")], value[i+len(": "):]
 	}
-	if room := width - format.Cells(before+key); room >= format.LeastValue {
-		return before + key + format.CutMiddle(value, room)
+	if columns := width - format.Cells(before+key); columns >= format.LeastValue {
+		return before + key + format.CutMiddle(value, columns)
 	}
 	value = format.CutMiddle(value, format.LeastValue)
-	if room := width - format.Cells(before) - len(": ") - format.Cells(value); room >= format.LeastValue && key != "" {
-		return before + format.CutMiddle(strings.TrimSuffix(key, ": "), room) + ": " + value
+	if columns := width - format.Cells(before) - len(": ") - format.Cells(value); columns >= format.LeastValue && key != "" {
+		return before + format.CutMiddle(strings.TrimSuffix(key, ": "), columns) + ": " + value
 	}
 	return format.Cut(text, max(width, format.LeastValue))
 }

@@ -99,17 +99,17 @@ func lastRun(r *event.SetRun) string {
 	if r == nil {
 		return "-"
 	}
-	said, at := r.Result, r.Ended
+	message, at := r.Result, r.Ended
 	if at.IsZero() {
 		at = r.Started
 	}
 	if !at.IsZero() {
-		said += " " + format.Stamp(at)
+		message += " " + format.Stamp(at)
 	}
 	if r.Who != "" {
-		said += " by " + r.Who
+		message += " by " + r.Who
 	}
-	return text.Printable(said)
+	return text.Printable(message)
 }
 
 func readyOf(s event.Set) string {
@@ -128,14 +128,14 @@ func readyOf(s event.Set) string {
 func (t *setsTable) memberLines(s event.Set) string {
 	var b strings.Builder
 	for _, m := range s.Members {
-		said := "ready"
+		message := "ready"
 		switch {
 		case !m.Judged:
-			said = "unknown"
+			message = "unknown"
 		case !m.Ready:
-			said = "not ready"
+			message = "not ready"
 		}
-		line := format.Pad(said, len("not ready")) + "  " + format.Name(m.Ref)
+		line := format.Pad(message, len("not ready")) + "  " + format.Name(m.Ref)
 		if reason := strings.Join(format.Lines(m.Reason), "; "); reason != "" {
 			line += ": " + reason
 		}

@@ -96,15 +96,15 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	}
 	const somePaths = 2
 	say := func(h event.ObjectHolding) string {
-		said := format.Manager(h.Manager) + ", " + text.Count(h.Fields.All, "field")
+		message := format.Manager(h.Manager) + ", " + text.Count(h.Fields.All, "field")
 		if t.Verbose {
-			return said
+			return message
 		}
 		paths := make([]string, len(h.Paths))
 		for i, path := range h.Paths {
 			paths[i] = text.Printable(string(path))
 		}
-		return said + ": " + text.List(paths, somePaths)
+		return message + ": " + text.List(paths, somePaths)
 	}
 	t.objects(b, "not expected", s.Unexpected, say, t.Verbose)
 }
@@ -199,16 +199,16 @@ func (t *migrationTable) Finish(context.Context) error {
 	if t.unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d not read", t.unread))
 	}
-	said := strings.Join(parts, ", ")
+	message := strings.Join(parts, ", ")
 	switch {
 	case len(t.migrated) == 0 && !t.ended:
 		return nil // It was interrupted, so nothing is known.
 	case len(t.migrated) == 0 && t.unread == 0:
-		said = "all fields are owned at versions that the server serves"
+		message = "all fields are owned at versions that the server serves"
 	case t.DryRun:
-		said = strings.Replace(said, "rewritten", "to rewrite", 1) + " (dry run: nothing was written)"
+		message = strings.Replace(message, "rewritten", "to rewrite", 1) + " (dry run: nothing was written)"
 	}
-	t.Screen.Result(b.String() + said + "\n")
+	t.Screen.Result(b.String() + message + "\n")
 	return nil
 }
 

@@ -77,20 +77,20 @@ func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int)
 	format.Below(text, waitedLines(b, w, format.Within(b.Width, "    ")), "    ", b.Width)
 }
 
-func waitedLines(b output.Base, w event.Waited, room int) []string {
+func waitedLines(b output.Base, w event.Waited, columns int) []string {
 	if w.Action == event.Met {
 		return nil
 	}
 	var text []string
 	if !isOfCondition(w) {
-		text = b.Hints.ErrorLines(w.Err, room)
+		text = b.Hints.ErrorLines(w.Err, columns)
 	}
 	if w.Action != event.Gone && w.Action != event.Unselected {
 		conditions := w.Conditions
 		if !b.Verbose && slices.ContainsFunc(w.Causes, func(c event.Cause) bool { return !c.Doubt && !c.Passing }) {
 			conditions = withoutRepetition(conditions)
 		}
-		text = append(text, conditionLines(b, conditions, room)...)
+		text = append(text, conditionLines(b, conditions, columns)...)
 	}
 	return append(text, format.Causes(brief(b, w.Causes))...)
 }
@@ -123,15 +123,15 @@ func isOfCondition(w event.Waited) bool {
 
 func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
 
-func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
+func conditionLines(b output.Base, conditions []event.Condition, columns int) []string {
 	var text []string
 	for _, c := range conditions {
 		if !isListed(c) {
 			continue
 		}
-		text = append(text, conditionHead(b, c, room)...)
+		text = append(text, conditionHead(b, c, columns)...)
 		for _, v := range c.Values {
-			for _, line := range valueLines(v, max(0, room-len("  "))) {
+			for _, line := range valueLines(v, max(0, columns-len("  "))) {
 				text = append(text, "  "+line)
 			}
 		}
@@ -139,8 +139,8 @@ func conditionLines(b output.Base, conditions []event.Condition, room int) []str
 	return text
 }
 
-func conditionHead(b output.Base, c event.Condition, room int) []string {
-	if lines := b.Hints.ErrorLines(c.Err, room); len(lines) > 0 {
+func conditionHead(b output.Base, c event.Condition, columns int) []string {
+	if lines := b.Hints.ErrorLines(c.Err, columns); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
 	}
 	head := "not " + text.Printable(c.For)
@@ -153,14 +153,14 @@ func conditionHead(b output.Base, c event.Condition, room int) []string {
 	return []string{head}
 }
 
-func valueLines(v event.Value, room int) []string {
+func valueLines(v event.Value, columns int) []string {
 	expr := text.Printable(v.Expr)
 	if v.Absent {
 		return []string{expr + "  (absent)"}
 	}
 	text := format.Shorten(format.Value(v.Value))
-	if room <= 0 || format.Cells(expr+"  "+text) <= room {
+	if columns <= 0 || format.Cells(expr+"  "+text) <= columns {
 		return []string{expr + "  " + text}
 	}
-	return []string{expr, "  " + format.CutMiddle(text, max(room-len("  "), format.LeastValue))}
+	return []string{expr, "  " + format.CutMiddle(text, max(columns-len("  "), format.LeastValue))}
 }

@@ -179,7 +179,7 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	case ends.Empty() || e.Operation != managedfields.Update || e.Manager == managedfields.BeforeFirstApply:
 		return ends
 	case e.Manager == managedfields.ClientSideApply && a.lastApplied != nil:
-		return a.stated(ends)
+		return a.declared(ends)
 	default:
 		ends = ends.Difference(a.filledLater(ends))
 		if a.defaults != nil {
@@ -196,7 +196,7 @@ func (a adopter) ends(e managedfields.Entry) *fieldpath.Set {
 	case e.Subresource != "" || e.Is(a.manager):
 		return none
 	case e.Manager == managedfields.BeforeFirstApply && a.untracked:
-		return a.stated(e.Fields)
+		return a.declared(e.Fields)
 	case !slices.Contains(a.from, e.Manager):
 		return none
 	case a.status:
@@ -205,20 +205,20 @@ func (a adopter) ends(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
-// stated returns the fields of the set that the last-applied annotation contains, and the
+// declared returns the fields of the set that the last-applied annotation contains, and the
 // annotation itself.
-func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
+func (a adopter) declared(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
-		if a.isStated(p) || managedfields.IsLastApplied(p) {
+		if a.isDeclared(p) || managedfields.IsLastApplied(p) {
 			fieldpath.Insert(out, p.Clone())
 		}
 	})
 	return out
 }
 
-func (a adopter) isStated(p fieldpath.Path) bool {
-	if v, stated := p.Get(a.lastApplied); stated || a.lastApplied == nil {
+func (a adopter) isDeclared(p fieldpath.Path) bool {
+	if v, declared := p.Get(a.lastApplied); declared || a.lastApplied == nil {
 		return v != nil // null asks for the default.
 	}
 	// The server stores the stringData of a Secret as data.
@@ -226,8 +226,8 @@ func (a adopter) isStated(p fieldpath.Path) bool {
 	if a.lastApplied["kind"] != "Secret" || a.lastApplied["apiVersion"] != "v1" || !p.HasPrefix(data) {
 		return false
 	}
-	_, stated := append(fieldpath.Field("stringData"), p[1:]...).Get(a.lastApplied)
-	return stated
+	_, declared := append(fieldpath.Field("stringData"), p[1:]...).Get(a.lastApplied)
+	return declared
 }
 
 // filledLater returns the granular maps and lists that the set contains without anything in them,

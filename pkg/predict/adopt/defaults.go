@@ -15,8 +15,8 @@ import (
 // that is also there, but not in the manifest, is a default.
 func (a Adoption) SpareDefaults(manifest, created map[string]any) Adoption {
 	a.adopter.defaults = a.movesOf(func(p fieldpath.Path) bool {
-		v, stated := p.Get(manifest)
-		return (!stated || v == nil) && p.Same(a.adopter.live, created)
+		v, declared := p.Get(manifest)
+		return (!declared || v == nil) && p.Same(a.adopter.live, created)
 	})
 	return a
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns the result of an apply after an adoption, except for the server's defaults. stated
+// Moved returns the result of an apply after an adoption, except for the server's defaults. declared
 // is the server's response to a dry run that submits the manifest as a new object. It contains the
 // complete keys of list items and an entry for the manager. live is not modified.
-func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
-	entries, err := managedfields.Entries(stated)
+func Moved(live, declared *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
+	entries, err := managedfields.Entries(declared)
 	if err != nil {
 		return nil, err
 	}
 	ours, _ := managedfields.AppliedBy(entries, manager)
 	if ours.Fields == nil {
-		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply, APIVersion: stated.GetAPIVersion()}, Fields: fieldpath.NewSet()}
+		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply, APIVersion: declared.GetAPIVersion()}, Fields: fieldpath.NewSet()}
 	}
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -47,7 +47,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	if without := Without(as, gone, emptied...); without != nil {
 		as = without
 	}
-	overlay(as.Object, stated.Object, ours.Fields)
+	overlay(as.Object, declared.Object, ours.Fields)
 	return as, nil
 }
 

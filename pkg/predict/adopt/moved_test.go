@@ -28,7 +28,7 @@ spec:
   selector: {app: a, other: x}
   type: ClusterIP
 `)
-	stated := fieldstest.Read(t, `
+	declared := fieldstest.Read(t, `
 apiVersion: v1
 kind: Service
 metadata:
@@ -45,7 +45,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := adopt.Moved(live, stated, "k8sconnect", adoption)
+	got, err := adopt.Moved(live, declared, "k8sconnect", adoption)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ metadata:
   - {manager: alice, operation: Update, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:kept": {".": {}}}}}
 spec: {conversion: {strategy: None}, kept: {a: b}, scope: Cluster}
 `)
-	stated := fieldstest.Read(t, `
+	declared := fieldstest.Read(t, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -92,7 +92,7 @@ spec: {conversion: {strategy: None}, scope: Cluster}
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := adopt.Moved(live, stated, "k8sconnect", adoption)
+	got, err := adopt.Moved(live, declared, "k8sconnect", adoption)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func (j *evaluation) changes() bool {
 		return true // our first apply of the object
 	}
 	found := false
-	j.stated(func(name string, v any, inMetadata bool) bool {
+	j.declared(func(name string, v any, inMetadata bool) bool {
 		live, set := j.live, j.ours
 		if inMetadata {
 			pe := fieldpath.FieldElement("metadata")
@@ -87,7 +87,7 @@ func changesWhole(v any, live fieldpath.Optional, isOurs bool) bool {
 	return !mayComplete(v, live.Value)
 }
 
-// mayComplete reports whether the live value may be the stated one, with defaults, with items that
+// mayComplete reports whether the live value may be the declared one, with defaults, with items that
 // admission added, and without fields that the server does not know.
 func mayComplete(v, live any) bool {
 	if isZero(v) {

@@ -10,10 +10,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// completes reports whether the server turns the stated value into the live one by respelling
+// completes reports whether the server turns the declared value into the live one by respelling
 // quantities and adding defaults.
-func completes(stated, live any, schema openapi.Type) bool {
-	switch v := stated.(type) {
+func completes(declared, live any, schema openapi.Type) bool {
+	switch v := declared.(type) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		return ok && completesMap(v, l, schema)
@@ -32,12 +32,12 @@ func completes(stated, live any, schema openapi.Type) bool {
 	case nil:
 		return false // The server may drop a null or keep it.
 	}
-	return fieldpath.Equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
+	return fieldpath.Equal(declared, live) || isQuantity(schema) && sameQuantity(declared, live)
 }
 
-func completesMap(stated, live map[string]any, schema openapi.Type) bool {
+func completesMap(declared, live map[string]any, schema openapi.Type) bool {
 	builtin := schema != nil && openapi.IsBuiltIn(schema)
-	for name, v := range stated {
+	for name, v := range declared {
 		l, has := live[name]
 		if l == nil && isZero(v) && leavesOut(schema, name, v) {
 			continue
@@ -47,7 +47,7 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 		}
 	}
 	for name, l := range live {
-		if _, has := stated[name]; has || builtin && l == nil {
+		if _, has := declared[name]; has || builtin && l == nil {
 			continue
 		}
 		value, ok := defaultOf(schema, name)
@@ -160,10 +160,10 @@ func unpublishedDefault(typ, field string) (any, bool) {
 // the server does not fill it in.
 func isZero(v any) bool { return fieldpath.IsZero(v) }
 
-// covers reports whether the live value contains all of the stated value, apart from fields that
-// are zero. Otherwise the live value cannot be the stated value plus defaults.
-func covers(live, stated any) bool {
-	switch v := stated.(type) {
+// covers reports whether the live value contains all of the declared value, apart from fields that
+// are zero. Otherwise the live value cannot be the declared value plus defaults.
+func covers(live, declared any) bool {
+	switch v := declared.(type) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		if !ok {
@@ -188,21 +188,21 @@ func covers(live, stated any) bool {
 		}
 		return true
 	}
-	return fieldpath.Equal(stated, live) || sameQuantity(stated, live)
+	return fieldpath.Equal(declared, live) || sameQuantity(declared, live)
 }
 
 func isQuantity(schema openapi.Type) bool {
 	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
-func sameQuantity(stated, live any) bool {
+func sameQuantity(declared, live any) bool {
 	text, ok := live.(string)
-	if !ok || stated == nil || fieldpath.IsContainer(stated) {
+	if !ok || declared == nil || fieldpath.IsContainer(declared) {
 		return false
 	}
-	if _, isBool := stated.(bool); isBool {
+	if _, isBool := declared.(bool); isBool {
 		return false
 	}
-	q, err := resource.ParseQuantity(fmt.Sprint(stated))
+	q, err := resource.ParseQuantity(fmt.Sprint(declared))
 	return err == nil && q.String() == text
 }

@@ -24,7 +24,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	live, _ := j.live["metadata"].(map[string]any)
 	metaOurs, _ := fieldpath.Below(j.ours, meta)
 	metaSets := fieldpath.BelowEach(sets, meta)
-	j.stated(func(name string, v any, inMetadata bool) bool {
+	j.declared(func(name string, v any, inMetadata bool) bool {
 		switch {
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
@@ -141,8 +141,8 @@ func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live
 		at = fieldpath.Present(live[i])
 	}
 	c.child(path, pe, item, at, ours, sets)
-	stated, _ := item.(map[string]any)
-	for name, v := range stated {
+	declared, _ := item.(map[string]any)
+	for name, v := range declared {
 		if !fieldpath.IsContainer(v) && !fieldpath.FieldOf(at.Value, name).Has {
 			return false
 		}

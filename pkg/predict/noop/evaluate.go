@@ -147,9 +147,9 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for the top-level fields and the metadata fields that can have an owner. It stops
+// declared calls f for the top-level fields and the metadata fields that can have an owner. It stops
 // when f returns false.
-func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
+func (j *evaluation) declared(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {
 		switch {
 		case name == "apiVersion" || name == "kind" || name == "metadata":

@@ -41,37 +41,37 @@ properties:
       allowPrivilegeEscalation: {type: boolean}
 `
 	for name, tt := range map[string]struct {
-		stated, live, ours, others string
-		want                       bool
+		declared, live, ours, others string
+		want                         bool
 	}{
-		"an atomic map":                            {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, want: true},
-		"an atomic map that gained a key":          {stated: "{selector: {a: b}}", live: "{selector: {a: b, c: d}}", ours: `"f:selector":{}`},
-		"an atomic map with fields of others":      {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, others: `"f:selector":{"f:a":{}}`},
-		"a granular map owned as a whole":          {stated: "{free: {a: b}}", live: "{free: {a: b}}", ours: `"f:free":{}`},
-		"a granular map that was filled later":     {stated: "{free: {}}", live: "{free: {a: b}}", ours: `"f:free":{}`, want: true},
-		"an undeclared map":                        {stated: "{open: {a: b}}", live: "{open: {a: b}}", ours: `"f:open":{}`},
-		"a list that is atomic by default":         {stated: "{args: [a]}", live: "{args: [a]}", ours: `"f:args":{}`, want: true},
-		"a set owned as a whole":                   {stated: "{set: [a]}", live: "{set: [a]}", ours: `"f:set":{}`},
-		"an empty set with items of others":        {stated: "{set: [], text: t}", live: "{set: [a], text: t}", ours: `"f:text":{}`, want: true},
-		"an empty set that is absent":              {stated: "{set: [], text: t}", live: "{text: t}", ours: `"f:text":{}`, want: true},
-		"an atomic list with a default":            {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, want: true},
-		"an atomic list whose default was changed": {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 2}]}", ours: `"f:rules":{}`},
-		"an atomic list whose default is not live": {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1}]}", ours: `"f:rules":{}`, want: true},
-		"an atomic list with an additional field":  {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1, mode: x}]}", ours: `"f:rules":{}`},
-		"an atomic list with another owner":        {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, others: `"f:rules":{}`},
-		"an atomic list with an additional item":   {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}, {port: 2, weight: 1}]}", ours: `"f:rules":{}`},
-		"a number that is a quantity":              {stated: "{cpu: 1}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
-		"a quantity in another spelling":           {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
-		"a quantity with another owner":            {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, others: `"f:cpu":{}`},
-		"another quantity":                         {stated: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
-		"a string that looks like a quantity":      {stated: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
-		"an omitted zero":                          {stated: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
-		"a stored zero":                            {stated: "{allowPrivilegeEscalation: false}", live: "{}", ours: `"f:allowPrivilegeEscalation":{}`},
-		"a zero of another type":                   {stated: "{flag: []}", live: "{}", ours: `"f:flag":{}`},
-		"an empty list in place of a map":          {stated: "{free: []}", live: "{}", ours: `"f:free":{}`},
-		"an empty map that is absent":              {stated: "{free: {}}", live: "{}", ours: `"f:free":{}`, want: true},
-		"a zero that we did not apply before":      {stated: "{flag: false}", live: "{}"},
-		"not zero":                                 {stated: "{flag: true}", live: "{}", ours: `"f:flag":{}`},
+		"an atomic map":                            {declared: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, want: true},
+		"an atomic map that gained a key":          {declared: "{selector: {a: b}}", live: "{selector: {a: b, c: d}}", ours: `"f:selector":{}`},
+		"an atomic map with fields of others":      {declared: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, others: `"f:selector":{"f:a":{}}`},
+		"a granular map owned as a whole":          {declared: "{free: {a: b}}", live: "{free: {a: b}}", ours: `"f:free":{}`},
+		"a granular map that was filled later":     {declared: "{free: {}}", live: "{free: {a: b}}", ours: `"f:free":{}`, want: true},
+		"an undeclared map":                        {declared: "{open: {a: b}}", live: "{open: {a: b}}", ours: `"f:open":{}`},
+		"a list that is atomic by default":         {declared: "{args: [a]}", live: "{args: [a]}", ours: `"f:args":{}`, want: true},
+		"a set owned as a whole":                   {declared: "{set: [a]}", live: "{set: [a]}", ours: `"f:set":{}`},
+		"an empty set with items of others":        {declared: "{set: [], text: t}", live: "{set: [a], text: t}", ours: `"f:text":{}`, want: true},
+		"an empty set that is absent":              {declared: "{set: [], text: t}", live: "{text: t}", ours: `"f:text":{}`, want: true},
+		"an atomic list with a default":            {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, want: true},
+		"an atomic list whose default was changed": {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 2}]}", ours: `"f:rules":{}`},
+		"an atomic list whose default is not live": {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1}]}", ours: `"f:rules":{}`, want: true},
+		"an atomic list with an additional field":  {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1, mode: x}]}", ours: `"f:rules":{}`},
+		"an atomic list with another owner":        {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, others: `"f:rules":{}`},
+		"an atomic list with an additional item":   {declared: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}, {port: 2, weight: 1}]}", ours: `"f:rules":{}`},
+		"a number that is a quantity":              {declared: "{cpu: 1}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity in another spelling":           {declared: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity with another owner":            {declared: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, others: `"f:cpu":{}`},
+		"another quantity":                         {declared: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
+		"a string that looks like a quantity":      {declared: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
+		"an omitted zero":                          {declared: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
+		"a stored zero":                            {declared: "{allowPrivilegeEscalation: false}", live: "{}", ours: `"f:allowPrivilegeEscalation":{}`},
+		"a zero of another type":                   {declared: "{flag: []}", live: "{}", ours: `"f:flag":{}`},
+		"an empty list in place of a map":          {declared: "{free: []}", live: "{}", ours: `"f:free":{}`},
+		"an empty map that is absent":              {declared: "{free: {}}", live: "{}", ours: `"f:free":{}`, want: true},
+		"a zero that we did not apply before":      {declared: "{flag: false}", live: "{}"},
+		"not zero":                                 {declared: "{flag: true}", live: "{}", ours: `"f:flag":{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fields := `"f:metadata":{"f:labels":{"f:l":{}}}`
@@ -84,7 +84,7 @@ properties:
 			}
 			const head = "apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: x\n  labels: {l: l}\n"
 			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
-			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.declared+"\n")
 			var s spec.Schema
 			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
 				t.Fatal(err)
@@ -124,10 +124,10 @@ properties:
               properties: {volumeMode: {type: string}, storageClassName: {type: string}, accessModes: {type: array, items: {type: string}}}
             status: {type: object, properties: {phase: {type: string}}}
 `
-		stated = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}"
-		new    = "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, status: {phase: Pending}"
-		head   = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: x\n"
-		fields = `  managedFields: [{manager: us, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{"f:volumeClaimTemplates":{}}}}]` + "\n"
+		declared = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}"
+		new      = "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, status: {phase: Pending}"
+		head     = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: x\n"
+		fields   = `  managedFields: [{manager: us, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{"f:volumeClaimTemplates":{}}}}]` + "\n"
 	)
 	for live, want := range map[string]bool{
 		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem}}":                         true,
@@ -141,7 +141,7 @@ properties:
 			t.Fatal(err)
 		}
 		there := fieldstest.Read(t, head+fields+"spec: {volumeClaimTemplates: ["+live+"]}\n")
-		manifest := fieldstest.Read(t, head+"spec: {volumeClaimTemplates: ["+stated+"]}\n")
+		manifest := fieldstest.Read(t, head+"spec: {volumeClaimTemplates: ["+declared+"]}\n")
 		if got := noop.BySchema(there, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != want {
 			t.Errorf("settled %v, want %v: %s", got, want, live)
 		}
@@ -162,16 +162,16 @@ properties:
       some: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {set: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}
 `
 	for name, tt := range map[string]struct {
-		stated, live, ours, others string
-		want                       bool
+		declared, live, ours, others string
+		want                         bool
 	}{
-		"a list":                         {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`, want: true},
-		"a list that changed":            {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a, b]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`},
-		"a list with items of others":    {stated: "{any: {l: [a]}}", live: "{any: {l: [a]}}", ours: `"f:any":{"f:l":{}}`, others: `"f:any":{"f:l":{"v:\"a\"":{}}}`},
-		"a list next to declared fields": {stated: "{some: {l: [a]}}", live: "{some: {l: [a]}}", ours: `"f:some":{"f:l":{}}`, want: true},
-		"a declared set":                 {stated: "{some: {set: [a]}}", live: "{some: {set: [a]}}", ours: `"f:some":{"f:set":{}}`},
-		"a map owned as a whole":         {stated: "{any: {a: {b: c}}}", live: "{any: {a: {b: c}}}", ours: `"f:any":{"f:a":{}}`},
-		"a list in a field that does not preserve unknown fields": {stated: "{open: {l: [a]}}", live: "{open: {l: [a]}}", ours: `"f:open":{"f:l":{}}`},
+		"a list":                         {declared: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`, want: true},
+		"a list that changed":            {declared: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a, b]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`},
+		"a list with items of others":    {declared: "{any: {l: [a]}}", live: "{any: {l: [a]}}", ours: `"f:any":{"f:l":{}}`, others: `"f:any":{"f:l":{"v:\"a\"":{}}}`},
+		"a list next to declared fields": {declared: "{some: {l: [a]}}", live: "{some: {l: [a]}}", ours: `"f:some":{"f:l":{}}`, want: true},
+		"a declared set":                 {declared: "{some: {set: [a]}}", live: "{some: {set: [a]}}", ours: `"f:some":{"f:set":{}}`},
+		"a map owned as a whole":         {declared: "{any: {a: {b: c}}}", live: "{any: {a: {b: c}}}", ours: `"f:any":{"f:a":{}}`},
+		"a list in a field that does not preserve unknown fields": {declared: "{open: {l: [a]}}", live: "{open: {l: [a]}}", ours: `"f:open":{"f:l":{}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries := `[{manager: us, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.ours + `}}}`
@@ -180,7 +180,7 @@ properties:
 			}
 			const head = "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: x\n"
 			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
-			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.declared+"\n")
 			var s spec.Schema
 			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
 				t.Fatal(err)

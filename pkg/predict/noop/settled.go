@@ -18,7 +18,7 @@ func (j *evaluation) settled() bool {
 		}
 	}
 	s := settler{evaluation: j}
-	return j.stated(s.top) && s.matched == j.ours.Size()
+	return j.declared(s.top) && s.matched == j.ours.Size()
 }
 
 // rewritesLastApplied reports whether the API server updates the last-applied annotation. It does

@@ -10,8 +10,8 @@ import (
 )
 
 type node struct {
-	pe           fieldpath.Element
-	stated, live fieldpath.Optional
+	pe             fieldpath.Element
+	declared, live fieldpath.Optional
 	// ours contains our paths below this one. oursHere means that we own this path itself.
 	ours     *fieldpath.Set
 	oursHere bool
@@ -44,8 +44,8 @@ func holdersOf(entries []managedfields.Entry) []holder {
 	return out
 }
 
-func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
-	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
+func (n node) down(pe fieldpath.Element, declared, live fieldpath.Optional) node {
+	next := node{pe: pe, declared: declared, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {
 		next.oursHere = n.ours.Members.Has(pe)
 		next.ours, _ = fieldpath.Below(n.ours, pe)
@@ -96,7 +96,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 		return v, keep, true
 	}
 	pe := rest[0]
-	switch v := n.stated.Value.(type) {
+	switch v := n.declared.Value.(type) {
 	case map[string]any:
 		if pe.FieldName == nil {
 			break
@@ -116,7 +116,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
 	case []any:
-		i := n.statedItem(v, pe, fieldpath.ItemsNamed(pe))
+		i := n.declaredItem(v, pe, fieldpath.ItemsNamed(pe))
 		if i < 0 {
 			break
 		}
@@ -137,7 +137,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
 	}
-	return n.stated.Value, true, false
+	return n.declared.Value, true, false
 }
 
 // staysEmpty reports whether the manifest must keep a map or list that has become empty, because
@@ -160,11 +160,11 @@ func (n node) leavesSomething() bool {
 	return fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 || !fieldpath.HoldsAll(n.ours, n.live.Value)
 }
 
-// statedItem returns the index of the manifest's item that matches the element, or -1. An item that
+// declaredItem returns the index of the manifest's item that matches the element, or -1. An item that
 // omits a field of its key matches only if the server's default for the field equals the element's
 // value. If we own the item but not the field, the server filled in that default earlier. If we own
 // the field, too, the schema decides.
-func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
+func (n node) declaredItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
 		return i
@@ -214,7 +214,7 @@ func (n node) yield() (any, bool) {
 // or if no one else owns the key. Otherwise the item would become invalid if another manager owned
 // only one of its fields, as after "kubectl set image".
 func (n node) fields(live map[string]any) (any, bool) {
-	stated, _ := n.stated.Value.(map[string]any)
+	declared, _ := n.declared.Value.(map[string]any)
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(live)) {
 		if n.pe.Key != nil {
@@ -222,8 +222,8 @@ func (n node) fields(live map[string]any) (any, bool) {
 				continue
 			}
 		}
-		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(stated, name), fieldpath.FieldOf(live, name))
-		if !next.stated.Has && !next.isOurs() {
+		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(declared, name), fieldpath.FieldOf(live, name))
+		if !next.declared.Has && !next.isOurs() {
 			continue // An apply cannot change the field.
 		}
 		if v, keep := next.yield(); keep {
@@ -235,7 +235,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 	}
 	if n.pe.Key != nil {
 		for name, v := range fieldpath.KeyOf(n.pe) {
-			if _, said := stated[name]; said || !n.isDefault(name) {
+			if _, message := declared[name]; message || !n.isDefault(name) {
 				out[name] = v
 			}
 		}
@@ -246,14 +246,14 @@ func (n node) fields(live map[string]any) (any, bool) {
 // isDefault reports whether the manifest leaves a key field to the server, as it did at the last
 // apply.
 func (n node) isDefault(name string) bool {
-	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
+	return n.declared.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
 // items returns the list items that the manifest must contain, in the live order, and whether it
 // must set the list at all. If the server would remove the list together with our items, the
 // manifest must contain all items.
 func (n node) items(live []any) (any, bool) {
-	stated, _ := n.stated.Value.([]any)
+	declared, _ := n.declared.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)
 	out := make([]any, 0, len(live))
 	for _, item := range live {
@@ -262,10 +262,10 @@ func (n node) items(live []any) (any, bool) {
 			return fieldpath.Clone(live), true
 		}
 		next := n.down(pe, fieldpath.Optional{}, fieldpath.Present(item))
-		if i := n.statedItem(stated, pe, x); i >= 0 {
-			next.stated = fieldpath.Present(stated[i])
+		if i := n.declaredItem(declared, pe, x); i >= 0 {
+			next.declared = fieldpath.Present(declared[i])
 		}
-		if !next.stated.Has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
+		if !next.declared.Has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
 			continue
 		}
 		if v, keep := next.yield(); keep {

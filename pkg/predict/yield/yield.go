@@ -38,14 +38,14 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 		return nil, nil, err
 	}
 	object, _ := fieldpath.Clone(manifest.Object).(map[string]any)
-	root := node{stated: fieldpath.Present(object), live: fieldpath.Present(live.Object), ours: managedfields.Managed(entries, manager)}
+	root := node{declared: fieldpath.Present(object), live: fieldpath.Present(live.Object), ours: managedfields.Managed(entries, manager)}
 	root.others = holdersOf(managedfields.Others(entries, manager))
 	if schema != nil {
 		root.types = &openapi.Schema{Fetch: schema}
 	}
 	var yielded []fieldpath.Path
 	for _, p := range ownable(paths, object) {
-		if _, stated := p.Get(object); stated && !fieldpath.IsIdentity(p) {
+		if _, declared := p.Get(object); declared && !fieldpath.IsIdentity(p) {
 			if fieldpath.IsKeyField(p) {
 				return nil, nil, &KeyError{Path: p}
 			}
@@ -59,13 +59,13 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 
 // Left returns the manager's paths that the manifest no longer sets and no one else owns. The
 // server would remove them. released contains the paths that can be released before the apply,
-// because the manifest sets something else in their parents. stated contains the paths that must be
+// because the manifest sets something else in their parents. declared contains the paths that must be
 // sent with their live values; otherwise the server would remove the whole parent. Fields of
 // removed list items are in neither set.
-func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
-	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
+func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, declared *fieldpath.Set, err error) {
+	released, declared = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {
-		return released, stated, nil
+		return released, declared, nil
 	}
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -73,7 +73,7 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 	}
 	ours, _ := managedfields.AppliedBy(entries, manager)
 	if ours.Fields == nil || ours.APIVersion != live.GetAPIVersion() {
-		return released, stated, nil
+		return released, declared, nil
 	}
 	isKept := func(held fieldpath.Path) bool {
 		return slices.ContainsFunc(managedfields.Others(entries, manager), func(e managedfields.Entry) bool {
@@ -84,7 +84,7 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 		if _, is := p.Get(manifest.Object); is || leavesWithItem(p, manifest, ours.Fields) {
 			continue
 		}
-		into := stated
+		into := declared
 		if around, _ := p[:len(p)-1].Get(manifest.Object); fieldpath.IsFilled(around) {
 			into = released
 		}
@@ -94,7 +94,7 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 			}
 		})
 	}
-	return released, stated, nil
+	return released, declared, nil
 }
 
 func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours *fieldpath.Set) bool {
@@ -102,7 +102,7 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 		if p[n-1].FieldName != nil || !fieldpath.Has(ours, p[:n]) {
 			continue
 		}
-		if _, stated := p[:n].Get(manifest.Object); !stated {
+		if _, declared := p[:n].Get(manifest.Object); !declared {
 			return true
 		}
 	}

@@ -88,7 +88,7 @@ func TestYield(t *testing.T) {
 			`{a: x}`,
 			[]string{".spec.l"},
 		},
-		"not stated": {
+		"not in the manifest": {
 			[]string{fieldstest.Entry("hpa", "Update", `{f:spec: {f:replicas: {}}}`)},
 			`{replicas: 5}`, `{a: x}`,
 			[]string{".spec.replicas", `.spec.l[name="x"]`},
@@ -275,7 +275,7 @@ func TestYieldOfAKey(t *testing.T) {
 		`.spec.ports[port=80].port`: `yield the whole item: .spec.ports[port=80]`,
 		`.spec.ports[port=80].name`: "",
 		`.spec.ports[port=80]`:      "",
-		`.spec.ports[port=81].port`: "", // not stated
+		`.spec.ports[port=81].port`: "", // not in the manifest
 	} {
 		_, _, err := yield.Paths(live, live, fieldstest.Us, fieldstest.Paths(t, text), nil)
 		var key *yield.KeyError

@@ -54,14 +54,14 @@ func New(opts Options) (map[string]http.Handler, error) {
 	if draining == nil {
 		draining = func() bool { return false }
 	}
-	log, room := newComplaints(opts.Log), &intake{}
+	log, limit := newComplaints(opts.Log), &intake{}
 	handlers := map[string]http.Handler{}
 	for path, evaluate := range map[string]evaluator{
 		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate,
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		ReachPath:       echo,
 	} {
-		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: room, draining: draining}
+		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: limit, draining: draining}
 	}
 	return handlers, nil
 }

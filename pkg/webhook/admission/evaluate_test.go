@@ -31,14 +31,14 @@ func update(old, now string) admissionv1.AdmissionRequest {
 	return r
 }
 
-// sink receives hints as long as it has room.
+// sink receives hints as long as it has capacity.
 type sink struct {
-	room int
-	got  []ownership.Hint
+	limit int
+	got   []ownership.Hint
 }
 
 func (s *sink) Hint(h ownership.Hint) bool {
-	if len(s.got) >= s.room {
+	if len(s.got) >= s.limit {
 		return false
 	}
 	s.got = append(s.got, h)
@@ -46,7 +46,7 @@ func (s *sink) Hint(h ownership.Hint) bool {
 }
 
 func TestTakings(t *testing.T) {
-	const said = "Thing/n/x: .spec.a taken from argo by flux"
+	const message = "Thing/n/x: .spec.a taken from argo by flux"
 	dry := true
 	dryRun := update(thing("argo", "1"), thing("flux", "2"))
 	dryRun.DryRun = &dry
@@ -56,18 +56,18 @@ func TestTakings(t *testing.T) {
 	connect.Operation = admissionv1.Connect
 	tests := map[string]struct {
 		request  admissionv1.AdmissionRequest
-		room     int
+		limit    int
 		want     []string
 		hints    int
 		dropped  float64
 		problems float64
 	}{
-		"taken":                           {update(thing("argo", "1"), thing("flux", "2")), 9, []string{said}, 1, 0, 0},
-		"taken, no room for the hint":     {update(thing("argo", "1"), thing("flux", "2")), 0, []string{said}, 0, 1, 0},
-		"taken in a dry run (77)":         {dryRun, 9, []string{said}, 0, 0, 0},
+		"taken":                           {update(thing("argo", "1"), thing("flux", "2")), 9, []string{message}, 1, 0, 0},
+		"taken, no room for the hint":     {update(thing("argo", "1"), thing("flux", "2")), 0, []string{message}, 0, 1, 0},
+		"taken in a dry run (77)":         {dryRun, 9, []string{message}, 0, 0, 0},
 		"the same value":                  {update(thing("argo", "1"), thing("flux", "1")), 9, nil, 1, 0, 0},
 		"the same owner":                  {update(thing("argo", "1"), thing("argo", "2")), 9, nil, 0, 0, 0},
-		"a large number changed by one":   {update(thing("argo", "9007199254740993"), thing("flux", "9007199254740992")), 9, []string{said}, 1, 0, 0},
+		"a large number changed by one":   {update(thing("argo", "9007199254740993"), thing("flux", "9007199254740992")), 9, []string{message}, 1, 0, 0},
 		"a deletion (76)":                 {deletion, 9, nil, 0, 0, 0},
 		"a CONNECT request (76)":          {connect, 9, nil, 0, 0, 0},
 		"null to null":                    {update("null", "null"), 9, nil, 0, 0, 0},
@@ -80,7 +80,7 @@ func TestTakings(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			hints := &sink{room: tt.room}
+			hints := &sink{limit: tt.limit}
 			a := newHandler(t, nil)
 			a.evaluate = takings{hints: hints, count: a.count}.evaluate
 			_, answer := ask(t, a, reviewOf(t, tt.request))
@@ -106,7 +106,7 @@ func TestTakings(t *testing.T) {
 // A hint contains everything that identifies the write, and also its user (edge case 73: any client
 // can choose any manager).
 func TestHint(t *testing.T) {
-	hints := &sink{room: 1}
+	hints := &sink{limit: 1}
 	a := newHandler(t, nil)
 	a.evaluate = takings{hints: hints, count: a.count}.evaluate
 	ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
@@ -155,7 +155,7 @@ func TestValuesInHint(t *testing.T) {
 		"scaled, with a malformed spec": {of("autoscaling", "Scale", "scale", `{"metadata":{"uid":"id"},"spec":[]}`, `{"metadata":{"uid":"id"},"spec":{"replicas":"secret"}}`), false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hints := &sink{room: 1}
+			hints := &sink{limit: 1}
 			a := newHandler(t, nil)
 			a.evaluate = takings{hints: hints, count: a.count, values: !tt.off}.evaluate
 			ask(t, a, reviewOf(t, tt.request))
@@ -173,7 +173,7 @@ func TestValuesInHint(t *testing.T) {
 // warning. A field whose value changes counts as taken all the same.
 func TestHintForGive(t *testing.T) {
 	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
-		hints := &sink{room: 1}
+		hints := &sink{limit: 1}
 		a := newHandler(t, nil)
 		a.evaluate = takings{hints: hints, count: a.count}.evaluate
 		r := update(thing("argo", "1"), thing("flux", value))

@@ -126,17 +126,17 @@ func TestStalledBodiesAreBounded(t *testing.T) {
 // Edge case 101: clients that send garbage do not fill the log.
 func TestErrorLogIsRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said []string
-		c := newComplaints(funcr.New(func(_, args string) { said = append(said, args) }, funcr.Options{}))
+		var message []string
+		c := newComplaints(funcr.New(func(_, args string) { message = append(message, args) }, funcr.Options{}))
 		for range 10_000 {
 			c.Error(errCrowded, "review not answered")
 		}
-		if len(said) != 10 {
-			t.Errorf("%d lines at once", len(said))
+		if len(message) != 10 {
+			t.Errorf("%d lines at once", len(message))
 		}
 		time.Sleep(time.Minute)
 		c.Error(errCrowded, "review not answered")
-		if last := said[len(said)-1]; len(said) != 11 || !strings.Contains(last, `"suppressed"=9990`) {
+		if last := message[len(message)-1]; len(message) != 11 || !strings.Contains(last, `"suppressed"=9990`) {
 			t.Errorf("then %q", last)
 		}
 	})

@@ -21,7 +21,7 @@ const (
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.
 	lineLength = 120
-	// pathLength is the minimum room for paths in a line, however long the names are.
+	// pathLength is the minimum length of the paths in a line, however long the names are.
 	pathLength = 24
 	// maxLine and maxTotal are hard limits in bytes.
 	maxLine  = 380
@@ -84,8 +84,8 @@ func ownersWarnings(object string, all []takeover) []warning {
 			continue
 		}
 		tail := warningtext.Taken(t.from, t.by)
-		room := max(lineLength-length(object)-length(": ")-length(tail), pathLength)
-		out = append(out, warning{aboutTakeover, warningtext.About(object, pathList(t.paths, room)+tail)})
+		limit := max(lineLength-length(object)-length(": ")-length(tail), pathLength)
+		out = append(out, warning{aboutTakeover, warningtext.About(object, pathList(t.paths, limit)+tail)})
 	}
 	if more > 0 {
 		out = append(out, warning{aboutTakeover, warningtext.About(object, warningtext.MoreTaken(more))})
@@ -121,17 +121,17 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-func pathList(paths []fieldpath.Path, room int) string {
-	rest := func(said int) string {
-		if said == len(paths) {
+func pathList(paths []fieldpath.Path, limit int) string {
+	rest := func(message int) string {
+		if message == len(paths) {
 			return ""
 		}
-		return fmt.Sprintf(", +%d more", len(paths)-said)
+		return fmt.Sprintf(", +%d more", len(paths)-message)
 	}
-	listed := pathText(paths[0], room-len(rest(1)))
+	listed := pathText(paths[0], limit-len(rest(1)))
 	for i, p := range paths[1:] {
 		next := listed + ", " + text.Printable(p.String())
-		if length(next)+len(rest(i+2)) > room {
+		if length(next)+len(rest(i+2)) > limit {
 			return listed + rest(i+1)
 		}
 		listed = next
@@ -139,23 +139,23 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText formats a path. If there is no room for all of it, pathText removes the first elements,
+// pathText formats a path. If it does not fit, pathText removes the first elements,
 // because the last ones are the most specific.
-func pathText(p fieldpath.Path, room int) string {
-	room = max(room, pathLength)
+func pathText(p fieldpath.Path, limit int) string {
+	limit = max(limit, pathLength)
 	whole := text.Printable(p.String())
-	if length(whole) <= room || len(p) < 2 {
-		return text.TruncateMiddle(whole, room)
+	if length(whole) <= limit || len(p) < 2 {
+		return text.TruncateMiddle(whole, limit)
 	}
 	end := "…" + text.Printable(p[len(p)-1:].String())
 	for i := len(p) - 2; i > 0; i-- {
 		longer := "…" + text.Printable(p[i:].String())
-		if length(longer) > room {
+		if length(longer) > limit {
 			break
 		}
 		end = longer
 	}
-	return text.TruncateMiddle(end, room)
+	return text.TruncateMiddle(end, limit)
 }
 
 func length(s string) int { return utf8.RuneCountInString(s) }

@@ -97,11 +97,11 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	return found
 }
 
-// makeRoom drops transitions until the limits are met (edge case 81). The excess of one object is only
+// freeCapacity drops transitions until the limits are met (edge case 81). The excess of one object is only
 // counted in its record, so that one user's writes cannot cause a gap. If the replica does not lead,
-// makeRoom first drops the transitions that the leader also writes. Then the namespace with the most
+// freeCapacity first drops the transitions that the leader also writes. Then the namespace with the most
 // transitions loses some, so that changes elsewhere are preserved (edge case 100).
-func (q *queue) makeRoom(p *pending) {
+func (q *queue) freeCapacity(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more, q.outcome(ownership.OutcomeCounted))
 	}

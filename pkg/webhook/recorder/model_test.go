@@ -202,7 +202,7 @@ func runModel(t *testing.T, seed uint64) {
 	if m.checkpoint != len(m.happened) {
 		t.Errorf("%d of %d are settled", m.checkpoint, len(m.happened))
 	}
-	if diff := cmp.Diff(m.truth(), told(t, m)); diff != "" {
+	if diff := cmp.Diff(m.truth(), reported(t, m)); diff != "" {
 		t.Errorf("after %d restarts, records (-happened +recorded):\n%s", restarts, diff)
 	}
 	if m.store.writes.Load() > int64(len(m.happened)) {
@@ -229,8 +229,8 @@ func (m *model) truth() map[string]tally {
 	return out
 }
 
-// told returns the content of the records, and checks that any user in them is right.
-func told(t *testing.T, m *model) map[string]tally {
+// reported returns the content of the records, and checks that any user in them is right.
+func reported(t *testing.T, m *model) map[string]tally {
 	out := map[string]tally{}
 	for _, r := range m.store.all() {
 		for _, e := range r.Entries {

@@ -37,7 +37,7 @@ type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
 
-// Limits bounds a queue (edge case 81). If the leader has no room for a transition, the outcome is
+// Limits bounds a queue (edge case 81). If the leader has no capacity for a transition, the outcome is
 // [ownership.OutcomeLost], or [ownership.OutcomeCounted] beyond the object's own limit; the loss is
 // counted in the object's next record. Other replicas leave such a transition to the leader
 // ([ownership.OutcomeLeft]).

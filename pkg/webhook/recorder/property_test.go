@@ -194,7 +194,7 @@ func (tr *trial) look() {
 }
 
 // Edge cases 81 and 99: each transition has exactly one outcome, in any sequence of events. A
-// recorded one is in the record. Only the leader loses a transition, for lack of room or after an
+// recorded one is in the record. Only the leader loses a transition, for lack of capacity or after an
 // hour of refusals. Any other transition is left to the leader.
 func TestEachTransitionHasOneOutcome(t *testing.T) {
 	endings := map[ownership.Outcome]int{}
@@ -283,7 +283,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 }
 
-// Edge case 100: a flood for which there is no room does not displace transitions of other
+// Edge case 100: a flood beyond the capacity does not displace transitions of other
 // namespaces.
 func TestFloodDisplacesOnlyItself(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 100, Transitions: 150}, newPace(10, 1))}

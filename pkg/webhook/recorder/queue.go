@@ -88,7 +88,7 @@ func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
 	}
 	p.transitions = slices.Insert(p.transitions, at, n)
 	q.count(p, 1, n)
-	q.makeRoom(p)
+	q.freeCapacity(p)
 	q.close(p, now)
 }
 
@@ -120,7 +120,7 @@ func (q *queue) close(p *pending, now time.Time) {
 	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
 		q.gaps[uid] = p.lost
 	}
-	// If there is no room for the cooldown, the only effect is that the object's next write comes
+	// If the cooldown does not fit, the only effect is that the object's next write comes
 	// earlier.
 	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
 		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
@@ -261,7 +261,7 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 		q.drop(p, len(b.transitions), q.outcome(ownership.OutcomeLost))
 		p.refused = time.Time{}
 	}
-	q.makeRoom(p)
+	q.freeCapacity(p)
 }
 
 // seen handles a record as it is now stored. Transitions that the record contains need not be

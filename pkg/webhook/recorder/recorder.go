@@ -236,10 +236,10 @@ func (r *Recorder) countError(err error) {
 	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unknown")
 	r.metrics.writeErrors.WithLabelValues(reason).Inc()
 	r.mu.Lock()
-	said := r.complaints[reason]
+	message := r.complaints[reason]
 	r.complaints[reason] = true
 	r.mu.Unlock()
-	if !said && r.opts.Log != nil {
+	if !message && r.opts.Log != nil {
 		r.opts.Log.Warn("cannot record ownership; retrying", "error", err)
 	}
 }

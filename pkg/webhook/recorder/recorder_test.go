@@ -88,8 +88,8 @@ func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *de
 	})
 }
 
-// tell sends a transition of an object to the recorder.
-func (d *desk) tell(object, user string, tr ownership.Transition) {
+// report sends a transition of an object to the recorder.
+func (d *desk) report(object, user string, tr ownership.Transition) {
 	d.version++
 	d.record(object, tr, ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user})
 }
@@ -125,7 +125,7 @@ func TestUncontested(t *testing.T) {
 		for _, kind := range []ownership.Kind{ownership.Claimed, ownership.Shared, ownership.Removed, ownership.Unclear} {
 			tr := taken("a", 0, 1)
 			tr.Kind = kind
-			d.tell("web", "alice", tr)
+			d.report("web", "alice", tr)
 		}
 		if d.settled.Load() != 4 {
 			t.Errorf("%d are settled", d.settled.Load())
@@ -141,18 +141,18 @@ func TestUncontested(t *testing.T) {
 func TestEvents(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 7 {
-			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
+			d.report("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
 		}
 		released := taken("r", 0, 1)
 		released.Kind = ownership.Released
-		d.tell("web", "alice", released)
+		d.report("web", "alice", released)
 		after(time.Hour)
 		for n := range 30 {
-			d.tell("web", "alice", taken("p0", n%2, 1-n%2))
+			d.report("web", "alice", taken("p0", n%2, 1-n%2))
 			after(time.Second)
 		}
 		after(time.Hour)
-		d.tell("web", "alice", taken("p0", 0, 2))
+		d.report("web", "alice", taken("p0", 0, 2))
 		after(time.Hour)
 		var first []string
 		for n := range 5 {
@@ -178,7 +178,7 @@ func TestEventText(t *testing.T) {
 					for range 16 {
 						tr.After = append(tr.After, managedfields.Owner{Manager: strings.Repeat("m", length/10), Operation: "Apply"})
 					}
-					d.tell("web", "alice", tr)
+					d.report("web", "alice", tr)
 				}
 				after(time.Minute)
 				_, text, _ := strings.Cut(d.events.text(), ": ")
@@ -195,7 +195,7 @@ func TestEventText(t *testing.T) {
 func TestWriteRate(t *testing.T) {
 	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
-			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+			d.report(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		after(time.Second)
 		if n := d.writes.Load(); n < 100 || n > 105 {
@@ -219,11 +219,11 @@ func TestWriteRate(t *testing.T) {
 // kill would lose the user. Later users wait.
 func TestFirstUser(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
+		d.report("web", "alice", taken("a", 0, 1))
 		after(time.Second)
 		for n := range 3 {
-			d.tell("web", "bob", taken("a", 1-n%2, n%2))
-			d.tell("web", "carol", taken(fmt.Sprint("b", n), 0, 1))
+			d.report("web", "bob", taken("a", 1-n%2, n%2))
+			d.report("web", "carol", taken(fmt.Sprint("b", n), 0, 1))
 			after(2 * time.Second)
 			last := d.entries()[len(d.entries())-1]
 			if want := fmt.Sprintf("web: .spec.b%d taken from argo (Apply) by flux (Apply) ×1 carol", n); last != want {
@@ -232,7 +232,7 @@ func TestFirstUser(t *testing.T) {
 		}
 		writes := d.writes.Load()
 		for n := range 4 {
-			d.tell("web", "bob", taken("a", n%2, 1-n%2))
+			d.report("web", "bob", taken("a", n%2, 1-n%2))
 			after(time.Second)
 		}
 		if d.writes.Load() != writes {
@@ -246,12 +246,12 @@ func TestFirstUser(t *testing.T) {
 func TestEndWritesPendingTransitions(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
-		d.tell("web", "alice", taken("a", 0, 1))
+		d.report("web", "alice", taken("a", 0, 1))
 		after(time.Second)
-		d.tell("web", "bob", taken("a", 1, 0))
-		d.tell("db", "", taken("a", 0, 1))
+		d.report("web", "bob", taken("a", 1, 0))
+		d.report("db", "", taken("a", 0, 1))
 		for n := range 100 {
-			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+			d.report(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		began := time.Now()
 		d.end()
@@ -271,7 +271,7 @@ func TestEndWithoutServer(t *testing.T) {
 	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
 		d.misbehave(func(string) error { time.Sleep(time.Second); return errDown })
 		for n := range 100 {
-			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+			d.report(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		began := time.Now()
 		d.end()
@@ -291,7 +291,7 @@ func TestNeverBlocks(t *testing.T) {
 		d.misbehave(func(string) error { <-free; return nil })
 		began := time.Now()
 		for n := range 5000 {
-			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+			d.report(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it took %s", took)
@@ -333,7 +333,7 @@ func TestTransitionLog(t *testing.T) {
 			if n%3 == 0 {
 				tr.Kind, tr.Why = ownership.Unclear, ownership.SameValue
 			}
-			d.tell("web", "alice", tr)
+			d.report("web", "alice", tr)
 		}
 		d.end()
 		lines := strings.Split(strings.TrimSuffix(d.lines.text(), "\n"), "\n")
@@ -359,7 +359,7 @@ func TestTransitionLog(t *testing.T) {
 // A transition that is left to the leader is dropped eventually, even if nothing else happens.
 func TestLeftTransitionsAreDroppedEventually(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("db", "", taken("a", 0, 1))
+		d.report("db", "", taken("a", 0, 1))
 		after(10 * time.Minute)
 		if n := d.metric(t, "k8sconnect_records_pending"); n != 1 {
 			t.Errorf("got %g transitions pending after 10 minutes, want 1", n)
@@ -373,12 +373,12 @@ func TestLeftTransitionsAreDroppedEventually(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
+		d.report("web", "alice", taken("a", 0, 1))
 		unclear := taken("b", 0, 1)
 		unclear.Kind, unclear.Why = ownership.Unclear, ownership.CrossVersion
-		d.tell("web", "alice", unclear)
+		d.report("web", "alice", unclear)
 		after(time.Minute)
-		d.tell("db", "", taken("a", 0, 1))
+		d.report("db", "", taken("a", 0, 1))
 		got := []float64{
 			d.metric(t, "k8sconnect_ownership_transitions_total", "taken", ""),
 			d.metric(t, "k8sconnect_ownership_transitions_total", "unclear", "cross-version"),

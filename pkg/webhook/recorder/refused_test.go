@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 					}
 					return tt.err
 				})
-				d.tell("web", "alice", taken("a", 0, 1))
-				d.tell("db", "alice", taken("a", 0, 1))
+				d.report("web", "alice", taken("a", 0, 1))
+				d.report("db", "alice", taken("a", 0, 1))
 				after(10 * time.Minute)
 				if (d.settled.Load() == 2) != tt.settled {
 					t.Errorf("%d settled", d.settled.Load())
@@ -77,7 +77,7 @@ func TestLossesAreCounted(t *testing.T) {
 		d.Lead(true)
 		d.misbehave(func(string) error { return errDown })
 		for n := range 30 {
-			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
+			d.report("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
 		}
 		after(time.Minute)
 		d.misbehave(nil)
@@ -125,7 +125,7 @@ func TestNoLossIfOtherReplicaRecords(t *testing.T) {
 // A user edited a record so that it names another object. The gap is handled all the same.
 func TestGapWithEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
+		d.report("web", "alice", taken("a", 0, 1))
 		after(time.Second)
 		r := d.all()[0]
 		r.Object.Kind = "a/../b"
@@ -155,11 +155,11 @@ func TestGapWithEditedRecord(t *testing.T) {
 // After a gap, existing records get the net change.
 func TestGap(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
-		d.tell("db", "alice", taken("a", 0, 1))
-		d.tell("gone", "alice", taken("a", 0, 1))
+		d.report("web", "alice", taken("a", 0, 1))
+		d.report("db", "alice", taken("a", 0, 1))
+		d.report("gone", "alice", taken("a", 0, 1))
 		after(time.Second)
-		d.tell("web", "alice", taken("a", 1, 0)) // pending
+		d.report("web", "alice", taken("a", 1, 0)) // pending
 		owner := metav1.ManagedFieldsEntry{
 			Manager: "helm", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{}}}`),
 		}

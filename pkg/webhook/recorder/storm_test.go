@@ -27,7 +27,7 @@ type storm struct {
 // blow takes over the given number of objects within a minute of virtual time, and lets two
 // replicas record the takeovers for two hours at the chart's rate. hinted returns the number of the
 // replica that has the hint; replica 0 leads.
-func blow(t *testing.T, objects int, room recorder.Limits, hinted func(n int) int) *storm {
+func blow(t *testing.T, objects int, capacity recorder.Limits, hinted func(n int) int) *storm {
 	t.Helper()
 	s := &storm{store: newMemory(), endings: map[string]ownership.Outcome{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +35,7 @@ func blow(t *testing.T, objects int, room recorder.Limits, hinted func(n int) in
 	var replicas [2]*recorder.Recorder
 	for i := range replicas {
 		h := &handle{memory: s.store, before: func(string) error { time.Sleep(5 * time.Millisecond); return nil }}
-		replicas[i] = recorder.New(h, recorder.Options{Namespace: "k8sconnect", Limits: room})
+		replicas[i] = recorder.New(h, recorder.Options{Namespace: "k8sconnect", Limits: capacity})
 		replicas[i].Lead(i == 0)
 		all.Go(func() { _ = replicas[i].Run(ctx) })
 	}
@@ -112,14 +112,14 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Edge case 99: transitions for which there is no room are not recorded, and each loss is reported.
+// Edge case 99: transitions beyond the capacity are not recorded, and each loss is reported.
 func TestMoreTransitionsThanFit(t *testing.T) {
-	objects, room := 25_000, recorder.Limits{}
+	objects, capacity := 25_000, recorder.Limits{}
 	if testing.Short() {
-		objects, room = 3000, recorder.Limits{Objects: 500}
+		objects, capacity = 3000, recorder.Limits{Objects: 500}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := blow(t, objects, room, func(int) int { return 0 })
+		s := blow(t, objects, capacity, func(int) int { return 0 })
 		recorded := map[string]bool{}
 		for _, r := range s.store.all() {
 			recorded[r.Object.Name] = true

@@ -92,7 +92,7 @@ type gap struct {
 const (
 	noHistory       = "the API server no longer has the changes since then"
 	notLed          = "it was left to the leader, which did not record it"
-	noRoom          = "there was no room for it, or its record was refused for an hour"
+	noCapacity      = "there was no room for it, or its record was refused for an hour"
 	unreadableNotes = "the notes stored with the checkpoint cannot be decoded"
 )
 

@@ -214,17 +214,17 @@ func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 	if k.configMap == nil || len(k.configMap.BinaryData[t.noteKey()]) == 0 {
 		t.noted = nil // The leader has merged the notes.
 	}
-	if t.untold = append(t.untold, news...); len(t.untold) == 0 {
+	if t.unreported = append(t.unreported, news...); len(t.unreported) == 0 {
 		return 0, nil
 	}
-	all := slices.Concat(t.noted, t.untold)
-	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. The oldest notes are dropped, and their users may be lost.
+	all := slices.Concat(t.noted, t.unreported)
+	all = all[max(0, len(all)-maxReported/100):] // A note takes about a hundred bytes. The oldest notes are dropped, and their users may be lost.
 	content, err := encodeSeen(all)
 	if err == nil {
-		err = t.writeTold(ctx, k, content)
+		err = t.writeReported(ctx, k, content)
 	}
 	if err == nil {
-		t.noted, t.untold = all, nil
+		t.noted, t.unreported = all, nil
 	}
 	return len(content), err
 }

@@ -226,7 +226,7 @@ func TestManyGapsAreLoggedOnce(t *testing.T) {
 	}
 	gaps, _ := s.lost()
 	all := summarize(gaps)
-	if len(all) != 1 || all[0].changes != 100 || all[0].why != noRoom || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
+	if len(all) != 1 || all[0].changes != 100 || all[0].why != noCapacity || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
 		t.Errorf("%d gaps are reported as %+v", len(gaps), all)
 	}
 }

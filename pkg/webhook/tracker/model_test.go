@@ -114,18 +114,18 @@ func (m *model) deliver() {
 	for _, w := range m.truth.log {
 		if w.version <= m.seen {
 			if _, there := m.w.objects[types.UID(w.uid)]; there && w.object != nil && m.random.IntN(40) == 0 {
-				m.tell(w)
+				m.report(w)
 			}
 			continue
 		}
 		for range 1 + m.random.IntN(2) {
-			m.tell(w)
+			m.report(w)
 		}
 		m.seen = w.version
 	}
 }
 
-func (m *model) tell(w written) {
+func (m *model) report(w written) {
 	if w.object == nil {
 		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
 		return
@@ -139,7 +139,7 @@ func (m *model) write() {
 		if m.random.IntN(2) == 0 {
 			return false
 		}
-		if m.random.IntN(8) == 0 { // There was no room for it.
+		if m.random.IntN(8) == 0 { // The memory was full.
 			m.end(x, ownership.OutcomeLost)
 			return true
 		}
@@ -211,7 +211,7 @@ func (m *model) relist(from int) {
 }
 
 // The records and the declared gaps together are the truth. This holds however changes are written,
-// delivered twice, hinted at in any order, or dropped for lack of room (edge case 99), and however
+// delivered twice, hinted at in any order, or dropped for lack of capacity (edge case 99), and however
 // the tracker is killed.
 func TestModel(t *testing.T) {
 	seeds := uint64(100)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxSeen and maxTold limit the sizes, in bytes, of the leader's notes and of another replica's
+	// maxSeen and maxReported limit the sizes, in bytes, of the leader's notes and of another replica's
 	// notes. Together with the notes of replicas that have exited, they must fit into a ConfigMap,
 	// which holds at most a megabyte.
-	maxSeen, maxTold = 400 << 10, 100 << 10
-	maxNotes         = 10_000
+	maxSeen, maxReported = 400 << 10, 100 << 10
+	maxNotes             = 10_000
 	// maxDecoded bounds the size of notes after decoding, in bytes.
 	maxDecoded = 64 << 20
 )

@@ -273,7 +273,7 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.settled = true
 	switch {
 	case m.lost:
-		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, of: affectedBy(m.occurrences[0].Object), why: noRoom}})
+		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, of: affectedBy(m.occurrences[0].Object), why: noCapacity}})
 	case m.deferred && m.watched != nil: // A change without a resource was read from a note, so the leader already knows it.
 		m.leave(m)
 	}

@@ -173,7 +173,7 @@ func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]str
 	}
 }
 
-func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
+func (t *Tracker) writeReported(ctx context.Context, k kept, content []byte) error {
 	if k.configMap == nil {
 		return nil // A leader creates it.
 	}

@@ -134,17 +134,17 @@ func (s *tale) at() string {
 
 func TestStories(t *testing.T) {
 	tests := map[string]struct {
-		tell func(*tale)
-		want []string
+		report func(*tale)
+		want   []string
 		// at is the expected checkpoint at the end, with the number of its notes.
 		at string
 	}{
 		"a new object takes nothing from an owner": {
-			tell: func(s *tale) { s.list(9); s.lead(true, s.now); s.change("a", 10, "argo"); s.wait(grace) },
-			at:   "10",
+			report: func(s *tale) { s.list(9); s.lead(true, s.now); s.change("a", 10, "argo"); s.wait(grace) },
+			at:     "10",
 		},
 		"a change with a hint is recorded at once with its user": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.admit("a", 5, "flux", "alice")
 				s.change("a", 10, "flux")
@@ -152,7 +152,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"a change that admission judged harmless is reported but not recorded": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.judged("a", 5, "flux", "alice", ownership.Unclear, ownership.SameValue)
@@ -164,7 +164,7 @@ func TestStories(t *testing.T) {
 			at: "10",
 		},
 		"a path without an owner is reported but does not delay the checkpoint": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -180,7 +180,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux"}, at: "11",
 		},
 		"a hint that comes after the change": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -190,7 +190,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"a change without a hint is recorded after the grace period": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -199,7 +199,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"changes of an object are recorded in order, with or without a user": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
 				s.change("a", 10, "flux")
 				s.admit("a", 10, "helm", "alice")
@@ -211,7 +211,7 @@ func TestStories(t *testing.T) {
 			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"}, at: "12 +3",
 		},
 		"a change before the leader's checkpoint stays noted until it is recorded": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.change("a", 10, "flux")
 				s.change("a", 11, "argo")
@@ -222,7 +222,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "11 +2",
 		},
 		"edge case 72: a refused write and an accepted write": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.admit("a", 5, "mallory", "mallory")
@@ -232,7 +232,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"edge case 72: a write tried three times with three hints": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.admit("a", 5, "flux", "alice")
 				s.change("a", 6, "argo")
@@ -246,7 +246,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"two users with hints for the same change, so the user is unknown": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.admit("a", 5, "flux", "alice")
@@ -257,7 +257,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux taken"}, at: "10 +1",
 		},
 		"a repeated event and an outdated one": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -268,7 +268,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"a list after a watch broke": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"), fields("c", 7, "argo"))
 				s.lead(true, s.now)
 				s.list(20, fields("a", 15, "flux"), fields("b", 6, "argo"), fields("d", 16, "flux"))
@@ -277,7 +277,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
 		"a write refused before a gap and repeated within it": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.admit("a", 5, "flux", "alice")
@@ -288,7 +288,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
 		"a list after the history was reset": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(99, fields("a", 95, "argo"))
 				s.lead(true, s.now)
 				s.list(20, fields("a", 15, "flux"))
@@ -300,7 +300,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@15 argo>flux gap", "a@21 flux>argo"}, at: "21 +1",
 		},
 		"deleted, then another object is created": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.gone(s.w, "a", "10", s.now)
@@ -310,7 +310,7 @@ func TestStories(t *testing.T) {
 			at: "11",
 		},
 		"a bookmark moves the checkpoint, and unsettled changes are noted": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -322,7 +322,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "30 +1",
 		},
 		"all settled": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -333,7 +333,7 @@ func TestStories(t *testing.T) {
 			want: []string{"a@10 argo>flux"}, at: "30",
 		},
 		"resumed at the checkpoint": {
-			tell: func(s *tale) {
+			report: func(s *tale) {
 				s.w.promised = position{"7", noon.Add(-time.Minute)}
 				s.resume(s.w)
 				s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
@@ -349,7 +349,7 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(position{})
 			s.w.seen = position{} // no list was read yet
-			tt.tell(s)
+			tt.report(s)
 			s.dealt(firstOf(s.lost()))
 			if diff := cmp.Diff(tt.want, s.lines); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)

@@ -103,10 +103,10 @@ type Tracker struct {
 	permissions permissions
 
 	// id distinguishes the notes of this replica from those of others. noted is what this replica's
-	// notes contain already, and untold is what has yet to be added to them.
-	id            string
-	noted, untold []unrecorded
-	published     struct {
+	// notes contain already, and unreported is what has yet to be added to them.
+	id                string
+	noted, unreported []unrecorded
+	published         struct {
 		content string
 		at      time.Time
 	}
@@ -149,7 +149,7 @@ func New(opts Options) (*Tracker, error) {
 	}, nil
 }
 
-// Hint adds what admission saw, and reports whether there was room for the hint. It never blocks.
+// Hint adds what admission saw, and reports whether it was accepted. It never blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
 	size := int64(h.Size())
 	if t.queued.Add(size) <= maxHintBytes {
@@ -195,9 +195,9 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 }
 
 // do calls tell with the state locked, and passes the resulting changes to the sink.
-func (t *Tracker) do(tell func(*state) []*pendingChange) {
+func (t *Tracker) do(report func(*state) []*pendingChange) {
 	t.mu.Lock()
-	given := tell(t.state)
+	given := report(t.state)
 	t.mu.Unlock()
 	for _, m := range given {
 		for i, o := range m.occurrences {

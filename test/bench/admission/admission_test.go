@@ -72,13 +72,13 @@ func newLab(t *testing.T, webhook bool) *lab {
 	l.typed, err = kubernetes.NewForConfig(config)
 	check(t, err)
 	if webhook {
-		var said bytes.Buffer
-		l.release, err = companion.Install(t.Context(), c, companion.Options{Log: &said})
+		var message bytes.Buffer
+		l.release, err = companion.Install(t.Context(), c, companion.Options{Log: &message})
 		check(t, err)
 		t.Cleanup(func() {
 			l.release.Close()
 			if t.Failed() {
-				t.Logf("log of the webhook:\n%s", &said)
+				t.Logf("log of the webhook:\n%s", &message)
 			}
 		})
 	}

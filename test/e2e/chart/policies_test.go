@@ -34,10 +34,10 @@ type heard struct {
 }
 
 func (h *heard) HandleWarningHeader(_ int, _, text string) {
-	if policy, said, ok := strings.Cut(text, "': "); ok && strings.HasPrefix(policy, "Validation failed for ValidatingAdmissionPolicy 'policies-") {
+	if policy, message, ok := strings.Cut(text, "': "); ok && strings.HasPrefix(policy, "Validation failed for ValidatingAdmissionPolicy 'policies-") {
 		h.mutex.Lock()
 		defer h.mutex.Unlock()
-		h.warnings = append(h.warnings, said)
+		h.warnings = append(h.warnings, message)
 	}
 }
 

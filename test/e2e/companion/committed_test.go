@@ -45,7 +45,7 @@ spec: {hard: {services.nodeports: "0"}}`, "setup")
 			t.Fatalf("not refused: %v", err)
 		}
 	}
-	if len(mallory.told()) == 0 {
+	if len(mallory.reported()) == 0 {
 		t.Fatal("the webhook was not called: the test proves nothing")
 	}
 	alice.apply(t, services, service("ClusterIP", "ClientIP"), "flux")

@@ -36,9 +36,9 @@ func TestFightsReadRecords(t *testing.T) {
 	eventually(t, "it is recorded more than once", func() bool {
 		return slices.ContainsFunc(c.record(t, o), func(e ownership.Entry) bool { return e.Count > 1 })
 	})
-	said, status := c.plugin(t, "fights", "deployments", "-n", "fought", "--for=2s")
+	message, status := c.plugin(t, "fights", "deployments", "-n", "fought", "--for=2s")
 	stop()
-	if status != 1 || !strings.Contains(said, "flux (Apply) ↔ keda (Update)\n    recorded  ") || !strings.Contains(said, " owner changes since ") || !strings.Contains(said, " by user ") {
-		t.Errorf("exit status %d\n%s", status, said)
+	if status != 1 || !strings.Contains(message, "flux (Apply) ↔ keda (Update)\n    recorded  ") || !strings.Contains(message, " owner changes since ") || !strings.Contains(message, " by user ") {
+		t.Errorf("exit status %d\n%s", status, message)
 	}
 }

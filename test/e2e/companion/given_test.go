@@ -54,8 +54,8 @@ func TestGivenFieldsAreRecorded(t *testing.T) {
 	want[".data.rest"] = "given from argo to flux by alice, 1"
 	want[".data.both"] = "given from argo to flux by alice, 1"
 	await(want)
-	if said, status := c.history(t, o, ".data.part"); status != 0 || !strings.Contains(said, "given  from argo (Apply) to flux (Apply)") || !strings.Contains(said, "by the user alice") {
-		t.Errorf("status %d, history:\n%s", status, said)
+	if message, status := c.history(t, o, ".data.part"); status != 0 || !strings.Contains(message, "given  from argo (Apply) to flux (Apply)") || !strings.Contains(message, "by the user alice") {
+		t.Errorf("status %d, history:\n%s", status, message)
 	}
 
 	// This record is written after all earlier ones, so no record of the gifts can follow.

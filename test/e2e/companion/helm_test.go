@@ -29,10 +29,10 @@ func TestHelmUpgrade(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.awaitTaken(t, o, taking{".data.level", "helm", "kubectl-patch", "kubernetes-admin"})
-			said := h.Said(t, append(append([]string{"upgrade", "--set", "level=warn,replicas=2"}, flags...), in...)...)
+			message := h.Stderr(t, append(append([]string{"upgrade", "--set", "level=warn,replicas=2"}, flags...), in...)...)
 			want := "ConfigMap/" + release + "/" + release + ": .data.level taken from kubectl-patch by helm"
-			if strings.Count(said, want) != 1 || strings.Count(said, "taken from") != 1 {
-				t.Errorf("output of Helm is\n%s\nwant only one warning of a takeover:\n%s", said, want)
+			if strings.Count(message, want) != 1 || strings.Count(message, "taken from") != 1 {
+				t.Errorf("output of Helm is\n%s\nwant only one warning of a takeover:\n%s", message, want)
 			}
 			c.awaitTaken(t, o, taking{".data.level", "kubectl-patch", "helm", "kubernetes-admin"})
 		})

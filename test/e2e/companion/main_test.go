@@ -129,8 +129,8 @@ func (c *client) HandleWarningHeader(_ int, _, text string) {
 	c.warnings = append(c.warnings, text)
 }
 
-// told returns the warnings since its last call.
-func (c *client) told() []string {
+// reported returns the warnings since its last call.
+func (c *client) reported() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.warnings
@@ -157,7 +157,7 @@ func (c *client) apply(t *testing.T, gvr schema.GroupVersionResource, text, mana
 func (c *client) namespace(t *testing.T, name string) {
 	t.Helper()
 	c.apply(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}", "setup")
-	c.told()
+	c.reported()
 }
 
 // record returns the record of an object, or nil.
@@ -183,12 +183,12 @@ func (c *client) record(t *testing.T, o *unstructured.Unstructured) []ownership.
 func (c *client) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath, "--cache-dir", t.TempDir())...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var message bytes.Buffer
+	cmd.Stderr = &message
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, said.String())
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, message.String())
 	}
-	return said.String()
+	return message.String()
 }
 
 // eventually waits until done returns true.

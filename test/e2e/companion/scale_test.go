@@ -92,10 +92,10 @@ spec:
 	if err := c.Resource(autoscalers).Namespace("autoscaled").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.told()
+	c.reported()
 	c.apply(t, deployments, web("autoscaled", "1"), "flux")
 	want := "Deployment/autoscaled/web: .spec.replicas taken from kube-controller-manager (scale) by flux"
-	if diff := cmp.Diff([]string{want}, c.told()); diff != "" {
+	if diff := cmp.Diff([]string{want}, c.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	c.awaitTaken(t, o, taking{".spec.replicas", "kube-controller-manager (scale)", "flux", "kubernetes-admin"})
@@ -117,7 +117,7 @@ func TestKubectlScale(t *testing.T) {
 	c.kubectl(t, scale...)
 	c.awaitTaken(t, o, taking{".spec.replicas", "flux", "kubectl (scale)", "kubernetes-admin"})
 	alice.apply(t, deployments, web("scaled", "3"), "argo")
-	if diff := cmp.Diff([]string{"Deployment/scaled/web: .spec.replicas taken from kubectl (scale) by argo"}, alice.told()); diff != "" {
+	if diff := cmp.Diff([]string{"Deployment/scaled/web: .spec.replicas taken from kubectl (scale) by argo"}, alice.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	c.awaitTaken(t, o, taking{".spec.replicas", "kubectl (scale)", "argo", "alice"})

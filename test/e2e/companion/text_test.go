@@ -35,7 +35,7 @@ func (c *client) birds(t *testing.T, namespace string) {
 	eventually(t, "birds are served, and known to be deprecated", func() bool {
 		o := fieldstest.Read(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {name: probe, namespace: "+namespace+"}}")
 		_, err := c.Resource(birds).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(strings.Join(c.told(), "\n"), "Bird/"+namespace+"/probe")
+		return err == nil && strings.Contains(strings.Join(c.reported(), "\n"), "Bird/"+namespace+"/probe")
 	})
 }
 
@@ -67,14 +67,14 @@ func TestWarningsAreSafeAndShort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			door := c.Resource(birds).Namespace("texts")
 			for i, manager := range []string{strings.Repeat("argo-", 25), strings.Repeat("flux-", 25)} {
-				c.told()
+				c.reported()
 				_, err := door.Apply(t.Context(), name, bird(name, fmt.Sprint(i), keys...), metav1.ApplyOptions{FieldManager: manager, Force: true})
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
 			taken := 0
-			for _, text := range c.told() {
+			for _, text := range c.reported() {
 				if strings.HasPrefix(text, "Bird/texts/"+name+": ") && strings.Contains(text, " taken from argo-") {
 					taken++
 				}
@@ -103,8 +103,8 @@ func TestWarningsForGeneratedNamesAndDeletions(t *testing.T) {
 		}
 		last = o.GetName()
 		want := "Bird/nameless/" + last + ": example.com/v1beta1 is deprecated; use v1"
-		if told := strings.Join(c.told(), "\n"); !strings.Contains(told, want) {
-			t.Errorf("warnings are %q, want %q", told, want)
+		if reported := strings.Join(c.reported(), "\n"); !strings.Contains(reported, want) {
+			t.Errorf("warnings are %q, want %q", reported, want)
 		}
 	}
 	if err := door.Delete(t.Context(), last, metav1.DeleteOptions{}); err != nil {
@@ -113,7 +113,7 @@ func TestWarningsForGeneratedNamesAndDeletions(t *testing.T) {
 	if err := door.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
-	for _, text := range c.told() {
+	for _, text := range c.reported() {
 		if strings.Contains(text, "Bird/") {
 			t.Errorf("a deletion caused the warning %q", text)
 		}

@@ -30,8 +30,8 @@ func TestWebhookUp(t *testing.T) {
 		return strings.HasPrefix(e, "MAKEFLAGS=") || strings.HasPrefix(e, "MAKELEVEL=") || strings.HasPrefix(e, "MFLAGS=")
 	})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var message bytes.Buffer
+	cmd.Stderr = &message
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestWebhookUp(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait() // make ends by the signal
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(message.String()) {
 		if !strings.HasPrefix(line, "metrics of a replica: ") {
 			t.Errorf("unexpected line on stderr: %q", line)
 		}

@@ -33,15 +33,15 @@ func TestHistoryShowsUsersAndValues(t *testing.T) {
 	c.apply(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: valued}, data: {replicas: '67890'}}", "flux")
 	c.awaitTaken(t, config, taking{".data.replicas", "argo", "flux", "kubernetes-admin"})
 
-	var said string
+	var message string
 	eventually(t, "the role is in force", func() bool {
 		var status int
-		said, status = c.owners(t, "-n", "valued", "--history", "--since=24h", "--as=ada")
+		message, status = c.owners(t, "-n", "valued", "--history", "--since=24h", "--as=ada")
 		return status == 0
 	})
 	var times []string
 	var changes strings.Builder
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(message) {
 		words := strings.Fields(line)
 		if len(words) > 0 && strings.HasPrefix(words[0], "2") && strings.HasSuffix(words[0], "Z") {
 			times = append(times, words[0])
@@ -55,11 +55,11 @@ func TestHistoryShowsUsersAndValues(t *testing.T) {
 		"deployment.apps/web -n valued .spec.replicas flux (Apply) kubectl (scale) kubernetes-admin taken, from 1 to 2\n",
 	} {
 		if !strings.Contains(changes.String(), line) {
-			t.Errorf("no line %sin:\n%s", line, said)
+			t.Errorf("no line %sin:\n%s", line, message)
 		}
 	}
 	if !slices.IsSortedFunc(times, func(a, b string) int { return strings.Compare(b, a) }) {
-		t.Errorf("the newest change is not first:\n%s", said)
+		t.Errorf("the newest change is not first:\n%s", message)
 	}
 	if _, status := c.owners(t, "-n", "k8sconnect", "--history", "--as=ada"); status != 2 {
 		t.Errorf("status %d in a namespace that the user may not view, want 2", status)

@@ -74,18 +74,18 @@ func TestHistoryIsCompleteOrUnknown(t *testing.T) {
 	known, unknown := map[string]bool{}, map[string]bool{}
 	for _, o := range c.steal(t) {
 		name := o.GroupVersionKind().GroupKind().String()
-		said, status := c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
+		message, status := c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
 		eventually(t, o.GetNamespace()+"/"+name+" "+o.GetName()+" has a history, or is said to have none", func() bool {
-			said, status = c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
-			return status != 0 || strings.Contains(said, "from first (Apply) to second (Apply)")
+			message, status = c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
+			return status != 0 || strings.Contains(message, "from first (Apply) to second (Apply)")
 		})
 		if status == 0 {
 			known[name] = true
 			continue
 		}
 		unknown[o.GetNamespace()+"/"+name] = true
-		if status != 2 || strings.Contains(said, "no takeovers recorded") || !strings.Contains(said, "not known") {
-			t.Errorf("status %d of %s:\n%s", status, name, said)
+		if status != 2 || strings.Contains(message, "no takeovers recorded") || !strings.Contains(message, "not known") {
+			t.Errorf("status %d of %s:\n%s", status, name, message)
 		}
 	}
 	for _, name := range []string{"ConfigMap", "Service", "Node", "Namespace", "ClusterRole.rbac.authorization.k8s.io", "APIService.apiregistration.k8s.io"} {
@@ -202,7 +202,7 @@ func (c *client) stealFrom(t *testing.T, gvr schema.GroupVersionResource, o unst
 }
 
 // history runs owners --history for a path.
-func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string) (said string, status int) {
+func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string) (message string, status int) {
 	t.Helper()
 	gvk := o.GroupVersionKind()
 	kind := gvk.Kind + "." + gvk.Version + "." + gvk.Group
@@ -210,13 +210,13 @@ func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string
 }
 
 // owners runs the verb of the plugin.
-func (c *client) owners(t *testing.T, args ...string) (said string, status int) {
+func (c *client) owners(t *testing.T, args ...string) (message string, status int) {
 	t.Helper()
 	return c.plugin(t, "owners", args...)
 }
 
 // plugin runs a verb of the plugin.
-func (c *client) plugin(t *testing.T, verb string, args ...string) (said string, status int) {
+func (c *client) plugin(t *testing.T, verb string, args ...string) (message string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"kubectl-k8sconnect", verb, "--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache"}, args...)
@@ -231,14 +231,14 @@ func TestViewerSeesNoTakeover(t *testing.T) {
 	c.namespace(t, "viewed")
 	c.apply(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: quiet, namespace: viewed}, data: {a: '1'}}", "flux")
 	c.kubectl(t, "create", "rolebinding", "view", "-n", "viewed", "--clusterrole=view", "--user=ada")
-	var said string
+	var message string
 	eventually(t, "the role view and what is published are in force", func() bool {
 		var status int
-		said, status = c.owners(t, "cm/quiet", "-n", "viewed", "--history", "--as=ada")
+		message, status = c.owners(t, "cm/quiet", "-n", "viewed", "--history", "--as=ada")
 		return status == 0
 	})
-	if !strings.Contains(said, "no takeovers recorded") || !strings.Contains(said, "watched since 2") {
-		t.Errorf("she reads:\n%s", said)
+	if !strings.Contains(message, "no takeovers recorded") || !strings.Contains(message, "watched since 2") {
+		t.Errorf("she reads:\n%s", message)
 	}
 	published, err := c.Resource(configMaps).Namespace(ownership.ScopeNamespace).Get(t.Context(), ownership.ScopeName, metav1.GetOptions{})
 	if err != nil {
@@ -248,7 +248,7 @@ func TestViewerSeesNoTakeover(t *testing.T) {
 	if len(data) != 4 || published.Object["binaryData"] != nil || len(data["checkpoint"]) > len(`{"heard":"2026-11-27T00:00:00Z"}`) {
 		t.Errorf("published in addition to coverage, scope and namespace: %v", data)
 	}
-	if said, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
-		t.Errorf("the user may read other namespaces: status %d\n%s", status, said)
+	if message, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
+		t.Errorf("the user may read other namespaces: status %d\n%s", status, message)
 	}
 }

@@ -157,8 +157,8 @@ func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource
 		path = "/api/" + groupVersion + "/" + r.Name
 	}
 	warnings, _ := s.do(t, http.MethodGet, path+"?limit=1", nil)
-	n, told := deprecation.Check(kind, s.release)
-	if !told {
+	n, reported := deprecation.Check(kind, s.release)
+	if !reported {
 		if s.isDue(t, warnings) {
 			t.Errorf("%s: the server: %q; the table has nothing", kind, warnings)
 		}

@@ -176,10 +176,10 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 	ctx, cancel := context.WithTimeout(t.Context(), settleFor)
 	defer cancel()
 	started := time.Now()
-	differences := tr.truth.settled(ctx, func(ctx context.Context) (is said, err error) {
+	differences := tr.truth.settled(ctx, func(ctx context.Context) (is message, err error) {
 		c, err := tr.readCoverage(ctx)
 		if err != nil {
-			return said{}, err
+			return message{}, err
 		}
 		is.gaps = len(c.Gaps) > 0
 		switch {

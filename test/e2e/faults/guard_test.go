@@ -42,7 +42,7 @@ func TestForgedReviewsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := tr.log.tail(10000)
+	message := tr.log.tail(10000)
 	u, err := tr.typed.CoreV1().ConfigMaps("work").Get(t.Context(), "victim", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestForgedReviewsAreRefused(t *testing.T) {
 	if _, after, err := r.Memory(); err != nil || after-before > 64<<20 {
 		t.Errorf("the peak of memory grew by %d MB (%v)", (after-before)>>20, err)
 	}
-	if grown := strings.Count(tr.log.tail(10000), "\n") - strings.Count(said, "\n"); grown > 20 {
+	if grown := strings.Count(tr.log.tail(10000), "\n") - strings.Count(message, "\n"); grown > 20 {
 		t.Errorf("%d new lines in the log, want at most 20", grown)
 	}
 }

@@ -164,8 +164,8 @@ func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values(
 // total returns the number of takeovers.
 func (tr *truth) total() int { return int(tr.taken.Load()) }
 
-// said is the webhook's report on the writes so far.
-type said struct {
+// message is the webhook's report on the writes so far.
+type message struct {
 	records []ownership.Record
 	// gaps reports whether gaps are declared: records may then contain fewer takeovers.
 	gaps bool
@@ -183,7 +183,7 @@ const idleFor = time.Minute
 // settled waits until the records match the truth. It returns the remaining differences, one line
 // an object, when ctx ends or they are final. With declared gaps, a record may contain fewer
 // takeovers, but none that did not happen, and its last owner has to be right.
-func (tr *truth) settled(ctx context.Context, read func(context.Context) (said, error)) []string {
+func (tr *truth) settled(ctx context.Context, read func(context.Context) (message, error)) []string {
 	differences := []string{"no records were read"}
 	for busy := time.Now(); ; {
 		is, err := read(ctx)

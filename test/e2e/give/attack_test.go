@@ -297,7 +297,7 @@ func TestTooLargeForMoreOwners(t *testing.T) {
 	before := s.get(t, gvr, "a")
 	status, out := s.give(t, "racks.toolarge.example.com/a", "--from=flux", "--to=team", "--share")
 	after := s.get(t, gvr, "a")
-	if said := strings.Join(strings.Fields(out), " "); status != 1 || !strings.Contains(said, "the previous ones were restored") {
+	if message := strings.Join(strings.Fields(out), " "); status != 1 || !strings.Contains(message, "the previous ones were restored") {
 		t.Errorf("status %d", status)
 	}
 	if got := fmt.Sprint(owners(after)); got != "[flux Apply team Apply]" || content(t, after) != content(t, before) {

@@ -211,9 +211,9 @@ func takenOf(changes map[string]change) map[string]change {
 func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	revision := l.stamps[stamp]
 	took := takenOf(l.changes[revision])
-	fault := v.told(l, stamp, r, took, nil)
+	fault := v.reported(l, stamp, r, took, nil)
 	for _, changes := range l.first[revision] {
-		if fault == "" || v.told(l, stamp, r, took, takenOf(changes)) == "" {
+		if fault == "" || v.reported(l, stamp, r, took, takenOf(changes)) == "" {
 			return
 		}
 	}
@@ -222,8 +222,8 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	}
 }
 
-// told returns what is wrong with a writer's warnings, or "".
-func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]change) string {
+// reported returns what is wrong with a writer's warnings, or "".
+func (v *verdicts) reported(l life, stamp string, r receipt, took, first map[string]change) string {
 	n := 0
 	for _, text := range r.warnings {
 		m := warningText.FindStringSubmatch(text)

@@ -62,15 +62,15 @@ func (c *court) events(t *testing.T, v *verdicts, lives map[string]life) {
 		v.found = append(v.found, err.Error())
 		return
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, item := range list.Items {
 		name, _, _ := unstructured.NestedString(item.Object, "involvedObject", "name")
 		text, _, _ := unstructured.NestedString(item.Object, "message")
-		told[name] = true
+		reported[name] = true
 		v.event(lives[name], text)
 	}
 	for name, l := range lives {
-		if v.calm && !told[name] && slices.ContainsFunc(l.all(), func(c change) bool { return c.kind == taken }) {
+		if v.calm && !reported[name] && slices.ContainsFunc(l.all(), func(c change) bool { return c.kind == taken }) {
 			v.complain(l, "no Event")
 		}
 	}

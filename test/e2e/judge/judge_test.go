@@ -348,7 +348,7 @@ const idleFor = time.Minute
 // settled waits until records and Events have no faults, or no replica has anything left to record.
 func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdicts {
 	t.Helper()
-	said := 0
+	message := 0
 	for started, busy := time.Now(), time.Now(); ; time.Sleep(5 * time.Second) {
 		if !c.idle(t) {
 			busy = time.Now()
@@ -359,10 +359,10 @@ func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdict
 			t.Logf("settled after %s", time.Since(started).Round(time.Second))
 			return v
 		}
-		if len(v.found) != said {
-			said = len(v.found)
+		if len(v.found) != message {
+			message = len(v.found)
 			first, _, _ := strings.Cut(v.found[0], "\n")
-			t.Logf("after %s: %d complaints yet, such as: %s", time.Since(started).Round(time.Second), said, first)
+			t.Logf("after %s: %d complaints yet, such as: %s", time.Since(started).Round(time.Second), message, first)
 		}
 	}
 }

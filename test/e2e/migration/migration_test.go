@@ -110,14 +110,14 @@ func chosen(all []manifests) []manifests {
 
 func (s *site) byKubectl(t *testing.T, set manifests) {
 	home := s.clientSide(t, set)
-	said := s.run(t, "", s.Binary("kubectl"), "apply", "--server-side", "-f", set.file, home)
-	calm(t, set, said)
+	message := s.run(t, "", s.Binary("kubectl"), "apply", "--server-side", "-f", set.file, home)
+	calm(t, set, message)
 }
 
 func (s *site) byUs(t *testing.T, set manifests) {
 	home := s.clientSide(t, set)
-	said := s.run(t, "", filepath.Join(filepath.Dir(chart.Dir(t)), "..", "bin", "kubectl-k8sconnect"), "apply", "-f", set.file, home)
-	calm(t, set, said)
+	message := s.run(t, "", filepath.Join(filepath.Dir(chart.Dir(t)), "..", "bin", "kubectl-k8sconnect"), "apply", "-f", set.file, home)
+	calm(t, set, message)
 }
 
 // clientSide applies a set client-side, and again those objects whose kinds kubectl did not know
@@ -152,15 +152,15 @@ func (s *site) byHelm(t *testing.T, set manifests) {
 	}
 	h := chart.NewHelm(t, s.KubeconfigPath)
 	in := []string{"moved", dir, "--namespace", set.namespace}
-	if said, err := h.Try(t.Context(), append([]string{"install", "--server-side=false"}, in...)...); err != nil {
-		t.Logf("%s is left out: %s", set.name, lastLine(said+err.Error()))
+	if message, err := h.Try(t.Context(), append([]string{"install", "--server-side=false"}, in...)...); err != nil {
+		t.Logf("%s is left out: %s", set.name, lastLine(message+err.Error()))
 		return
 	}
-	said, err := h.Try(t.Context(), append([]string{"upgrade", "--server-side=true"}, in...)...)
+	message, err := h.Try(t.Context(), append([]string{"upgrade", "--server-side=true"}, in...)...)
 	if err != nil {
-		t.Logf("%s: %s", set.name, lastLine(said+err.Error()))
+		t.Logf("%s: %s", set.name, lastLine(message+err.Error()))
 	}
-	calm(t, set, said)
+	calm(t, set, message)
 }
 
 // home returns the flag that sets the namespace of objects without one.
@@ -175,8 +175,8 @@ func (s *site) home(t *testing.T, set manifests) string {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), s.Binary("kubectl"), "config", "set-context", "--current", "--namespace="+set.namespace, "--kubeconfig="+path)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
+	if message, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, message)
 	}
 	return "--kubeconfig=" + path
 }
@@ -188,11 +188,11 @@ func (s *site) run(t *testing.T, stdin, program string, args ...string) string {
 	args = append([]string{args[0], "--kubeconfig=" + s.KubeconfigPath, "--cache-dir=" + t.TempDir()}, args[1:]...) // the last one counts
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	said, err := cmd.CombinedOutput()
+	message, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Logf("%s %s: %s", filepath.Base(program), args[0], lastLine(string(said)))
+		t.Logf("%s %s: %s", filepath.Base(program), args[0], lastLine(string(message)))
 	}
-	return string(said)
+	return string(message)
 }
 
 func lastLine(text string) string {
@@ -201,9 +201,9 @@ func lastLine(text string) string {
 }
 
 // calm checks that there was no warning about a takeover.
-func calm(t *testing.T, set manifests, said string) {
+func calm(t *testing.T, set manifests, message string) {
 	t.Helper()
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(message) {
 		if strings.Contains(line, " taken from ") {
 			t.Errorf("%s: %s", set.name, strings.TrimSpace(line))
 		}

@@ -31,24 +31,24 @@ type scribe struct {
 	*recorder.Recorder
 	pending atomic.Int64
 	mu      sync.Mutex
-	said    bytes.Buffer
+	message bytes.Buffer
 }
 
 // Write implements io.Writer for the log.
 func (s *scribe) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said.Write(text)
+	return s.message.Write(text)
 }
 
 func (s *scribe) log() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said.String()
+	return s.message.String()
 }
 
-// tell reports occurrences to the recorder.
-func (s *scribe) tell(occurrences []ownership.Occurrence) {
+// report reports occurrences to the recorder.
+func (s *scribe) report(occurrences []ownership.Occurrence) {
 	for _, o := range occurrences {
 		s.pending.Add(1)
 		s.Record(o, func(ownership.Outcome) { s.pending.Add(-1) })
@@ -108,7 +108,7 @@ func TestRecord(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s.tell(tt.subject.apply(t, "flux", "1"))
+			s.report(tt.subject.apply(t, "flux", "1"))
 			s.settle(t)
 			r := tt.subject.recordOf(t)
 			if r == nil || len(r.Entries) == 0 {
@@ -133,7 +133,7 @@ func TestRecord(t *testing.T) {
 			first := " taken from first (Apply) by flux (Apply)"
 			eventually(t, "the Event is there", described(first))
 			// Soon after, and in more than the count of the first entry.
-			s.tell(tt.subject.apply(t, "helm", "2"))
+			s.report(tt.subject.apply(t, "helm", "2"))
 			s.settle(t)
 			eventually(t, "both Events are there", described(first, " taken from flux (Apply) by helm (Apply)"))
 			tt.subject.delete(t)
@@ -183,8 +183,8 @@ func TestTwoWriters(t *testing.T) {
 			if n%3 == 0 { // as if each had admitted some of the writes
 				happened, hintless = hintless, happened
 			}
-			one.tell(happened)
-			two.tell(hintless)
+			one.report(happened)
+			two.report(hintless)
 		}
 	}
 	one.settle(t)
@@ -238,7 +238,7 @@ func TestRefused(t *testing.T) {
 			happened := subject.apply(t, "flux", "1")
 			tt.forbid(t)
 			s := l.record(t, recorder.Options{})
-			s.tell(happened)
+			s.report(happened)
 			eventually(t, "it complains", func() bool { return strings.Contains(s.log(), "forbidden") })
 			time.Sleep(2 * time.Second) // retried meanwhile
 			if n := s.pending.Load(); n != int64(len(happened)) {
@@ -266,7 +266,7 @@ func TestNoDefinition(t *testing.T) {
 	happened := subject.apply(t, "flux", "1")
 	l.kubectl(t, "", "delete", "--wait", "-f", definition())
 	s := l.record(t, recorder.Options{})
-	s.tell(happened)
+	s.report(happened)
 	eventually(t, "it complains", func() bool { return s.log() != "" })
 	newLab(t)
 	s.settle(t)
@@ -300,7 +300,7 @@ func TestGone(t *testing.T) {
 			happened := subject.apply(t, "flux", "1")
 			end(t, namespace, subject)
 			s := l.record(t, recorder.Options{})
-			s.tell(happened)
+			s.report(happened)
 			s.settle(t)
 			if text := s.log(); text != "" {
 				t.Errorf("the recorder logged: %s", text)
@@ -316,7 +316,7 @@ func TestGap(t *testing.T) {
 	l.namespace(t, "gap")
 	subject := l.configMap(t, "gap", "a")
 	s := l.record(t, recorder.Options{})
-	s.tell(subject.apply(t, "flux", "1"))
+	s.report(subject.apply(t, "flux", "1"))
 	s.settle(t)
 	subject.apply(t, "argo", "2") // unseen by the replicas
 	subject.apply(t, "helm", "3")
@@ -347,7 +347,7 @@ func TestUncontested(t *testing.T) {
 	for i := range 5 {
 		subject := l.configMap(t, "calm", fmt.Sprint("s", i))
 		for n := range 5 {
-			s.tell(subject.apply(t, "first", fmt.Sprint(n)))
+			s.report(subject.apply(t, "first", fmt.Sprint(n)))
 		}
 	}
 	s.settle(t)

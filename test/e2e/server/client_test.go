@@ -70,7 +70,7 @@ func visit(t *testing.T, kubeconfig string, o door.Options) *visitor {
 	return v
 }
 
-func (v *visitor) told() (outages, retries int) {
+func (v *visitor) reported() (outages, retries int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.outages, v.retries
@@ -187,7 +187,7 @@ func TestServerRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outages, _ := v.told(); outages == 0 {
+	if outages, _ := v.reported(); outages == 0 {
 		t.Error("the outage was not reported")
 	}
 	if there := v.countMany(t, ns, n); there != n {
@@ -273,7 +273,7 @@ func TestBootstrappingCluster(t *testing.T) {
 		_, err := v.Kind(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 		done <- err
 	}()
-	for outages := 0; outages < 3; outages, _ = v.told() {
+	for outages := 0; outages < 3; outages, _ = v.reported() {
 		select {
 		case err := <-done:
 			t.Fatalf("a result (%v) before the server was reachable", err)
@@ -319,7 +319,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	if _, err = v.apply(t.Context(), configMap("nowhere", "late")); !apierrors.IsNotFound(err) || !errors.As(err, &hint) {
 		t.Errorf("error %v", err)
 	}
-	if outages, retries := v.told(); outages+retries > 0 {
+	if outages, retries := v.reported(); outages+retries > 0 {
 		t.Errorf("%d outages, %d retries", outages, retries)
 	}
 }

@@ -39,7 +39,7 @@ spec: {holderIdentity: elsewhere_1, leaseDurationSeconds: 600, renewTime: "`+tim
 	args := []string{"stuck", "configmap/held", "-n", ns}
 	r := start(t, "", c.KubeconfigPath, append(args, "--server="+server.URL)...)
 	_ = r.Wait() // shown in the output
-	if said := r.stdout.String(); !strings.Contains(said, "elsewhere_1") {
-		t.Errorf("the holder of the lease is not named:\n%s%s", said, r.stderr.String())
+	if message := r.stdout.String(); !strings.Contains(message, "elsewhere_1") {
+		t.Errorf("the holder of the lease is not named:\n%s%s", message, r.stderr.String())
 	}
 }

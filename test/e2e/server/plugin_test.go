@@ -161,8 +161,8 @@ func TestRunOutlivesServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ends(0)
-	if said := r.stderr.String(); strings.Count(said, "does not answer") != 1 || strings.Count(said, "is answering again") != 1 {
-		t.Errorf("want one report of the outage, and one of its end:\n%s", said)
+	if message := r.stderr.String(); strings.Count(message, "does not answer") != 1 || strings.Count(message, "is answering again") != 1 {
+		t.Errorf("want one report of the outage, and one of its end:\n%s", message)
 	}
 	if got := strings.Count(ask(t, c, "get", "configmaps", "-n", ns, "-o", "name"), "/many-"); got != n {
 		t.Errorf("%d of %d objects are there", got, n)
@@ -224,8 +224,8 @@ func TestRunWaitsForServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.ends(0)
-			if said := strings.Count(r.stderr.String(), "does not answer"); said != 1 {
-				t.Errorf("reported %d times that the server does not answer, want once:\n%s", said, r.stderr.String())
+			if message := strings.Count(r.stderr.String(), "does not answer"); message != 1 {
+				t.Errorf("reported %d times that the server does not answer, want once:\n%s", message, r.stderr.String())
 			}
 		})
 	}

@@ -184,11 +184,11 @@ func TestFunction(t *testing.T) {
 	f.has(t, 10, n+10, "3")
 
 	// The message's id leads to who did what and when: in the tenant's Events, and in the lock.
-	told := f.kubectl(t, "get", "events", "-n", f.namespace, "--field-selector=involvedObject.name=tenant",
+	reported := f.kubectl(t, "get", "events", "-n", f.namespace, "--field-selector=involvedObject.name=tenant",
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 	for _, want := range []string{"RunSucceeded: apply, run message-1, by ", "RunSucceeded: apply, run message-2, by ", "RunFailed: apply, run message-3, by ", "RunFailed: apply, run message-4, by "} {
-		if !strings.Contains(told, want) {
-			t.Errorf("no Event contains %q:\n%s", want, told)
+		if !strings.Contains(reported, want) {
+			t.Errorf("no Event contains %q:\n%s", want, reported)
 		}
 	}
 	lease := f.kubectl(t, "get", "leases", "-n", f.namespace, "-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/run}`)

@@ -103,17 +103,17 @@ spec:
 
 	// The sidecar writes a record under its Pod's name, but does not get the name. That is reported
 	// before the apply, with the missing lines.
-	said := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
-	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: the container does not define the variable in $(POD_NAME)`,
+	message := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
+	says(t, message, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: the container does not define the variable in $(POD_NAME)`,
 		"hint: add to the container's env: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
 	mended := strings.Replace(service, "args:", "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args:", 1)
-	if said := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(said, "warning") {
-		t.Errorf("warning about a fixed problem:\n%s", said)
+	if message := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(message, "warning") {
+		t.Errorf("warning about a fixed problem:\n%s", message)
 	}
 
 	// The database is created: nothing blocks it.
-	if said := l.call(t, 0, database, "apply", "-f", "-", "--wait", "--dry-run=server").stderr.String(); strings.Contains(said, "warning") {
-		t.Errorf("warning about a first rollout:\n%s", said)
+	if message := l.call(t, 0, database, "apply", "-f", "-", "--wait", "--dry-run=server").stderr.String(); strings.Contains(message, "warning") {
+		t.Errorf("warning about a first rollout:\n%s", message)
 	}
 	l.call(t, 0, database, "apply", "-f", "-", "--wait")
 	old := l.pods(t, "db", "registry.example/db:1.0.0", 1)[0]
@@ -146,10 +146,10 @@ spec:
 
 	// The service is rebuilt and pushed with the same tag: nothing changes, and everything is
 	// ready. The run warns about that once.
-	said = l.call(t, 0, mended, "apply", "-f", "-").stderr.String()
-	says(t, said, "warning: deployment.apps/web -n inner-loop is unchanged, so its Pods keep the image that they have: if registry.example/web:dev was pushed again")
-	if n := strings.Count(said, "warning"); n != 1 {
-		t.Errorf("%d warnings:\n%s", n, said)
+	message = l.call(t, 0, mended, "apply", "-f", "-").stderr.String()
+	says(t, message, "warning: deployment.apps/web -n inner-loop is unchanged, so its Pods keep the image that they have: if registry.example/web:dev was pushed again")
+	if n := strings.Count(message, "warning"); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, message)
 	}
 
 	// One of the Pods was since created on a node without the image, and has the new one. Both are
@@ -169,7 +169,7 @@ spec:
 	// With a new tag for each image, there is no warning.
 	tagged := strings.Replace(mended, "web:dev", "web:main-3f2a9c1", 1)
 	l.call(t, 0, tagged, "apply", "-f", "-", "--wait")
-	if said := l.call(t, 0, tagged, "apply", "-f", "-").stderr.String(); said != "" {
-		t.Errorf("says %q", said)
+	if message := l.call(t, 0, tagged, "apply", "-f", "-").stderr.String(); message != "" {
+		t.Errorf("says %q", message)
 	}
 }

@@ -84,11 +84,11 @@ func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n, err := strconv.Atoi(query.Get("tailLines")); err == nil {
 		lines = lines[max(0, len(lines)-n):]
 	}
-	said := strings.Join(lines, "") + "\n"
+	message := strings.Join(lines, "") + "\n"
 	if n, err := strconv.Atoi(query.Get("limitBytes")); err == nil {
-		said = said[:min(n, len(said))]
+		message = message[:min(n, len(message))]
 	}
-	_, _ = w.Write([]byte(said))
+	_, _ = w.Write([]byte(message))
 }
 
 func (k *kubelet) requests() string {

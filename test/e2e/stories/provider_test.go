@@ -160,8 +160,8 @@ func TestProvider(t *testing.T) {
 		fmt.Fprintf(&crowd, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: crowded}}\n", i)
 	}
 	says(t, call(t, 0, kubeconfig, crowd.String(), "apply", "-f", "-").stdout.String(), "401 created")
-	if said := call(t, 0, kubeconfig, "", "delete", "namespace/crowded", "--timeout=30m").stderr.String(); strings.Contains(said, "still there") {
-		t.Errorf("a terminating namespace is reported as stuck: %s", said)
+	if message := call(t, 0, kubeconfig, "", "delete", "namespace/crowded", "--timeout=30m").stderr.String(); strings.Contains(message, "still there") {
+		t.Errorf("a terminating namespace is reported as stuck: %s", message)
 	}
 
 	// A namespace with a finalizer whose operator is scaled to zero is stuck, and the report says

@@ -20,21 +20,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// told is a line in a stream.
-type told struct {
+// reported is a line in a stream.
+type reported struct {
 	Type, Text string
 	Object     struct{ Name, Result, Reason string }
 }
 
 // stream returns a run's lines so far, of one type and object; empty means any.
-func (r *run) stream(t *testing.T, typ, name string) []told {
+func (r *run) stream(t *testing.T, typ, name string) []reported {
 	t.Helper()
-	var lines []told
-	said := bufio.NewScanner(strings.NewReader(r.stdout.String()))
-	said.Buffer(nil, 1<<20)
-	for said.Scan() {
-		var one told
-		if err := json.Unmarshal(said.Bytes(), &one); err != nil {
+	var lines []reported
+	message := bufio.NewScanner(strings.NewReader(r.stdout.String()))
+	message.Buffer(nil, 1<<20)
+	for message.Scan() {
+		var one reported
+		if err := json.Unmarshal(message.Bytes(), &one); err != nil {
 			continue // incomplete
 		}
 		if (typ == "" || one.Type == typ) && (name == "" || one.Object.Name == name) {

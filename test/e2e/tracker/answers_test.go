@@ -128,8 +128,8 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 		p.claim(t, object(n))
 	}
 	r := p.track(t, true, p.through)
-	told := p.takeOver(t, object(0))
-	eventually(t, "told", func() bool { return contains(r.lines(), told[0]) })
+	reported := p.takeOver(t, object(0))
+	eventually(t, "told", func() bool { return contains(r.lines(), reported[0]) })
 	eventually(t, "stored", func() bool {
 		_, checkpoint := p.history(t)
 		return checkpoint.Resources["configmaps"].Version != "" && r.settledAll()
@@ -146,7 +146,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	seen := len(p.Requests())
 	p.way.Break()
 	began := time.Now()
-	told = append(told, p.takeOver(t, object(1))...)
+	reported = append(reported, p.takeOver(t, object(1))...)
 	if restarted {
 		r = p.start(t, true, p.through)
 	} else { // discovers kinds
@@ -164,15 +164,15 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	})
 	p.Heal()
 	ended := time.Now()
-	told = append(told, p.takeOver(t, object(2))...)
-	eventually(t, "told what came after it", func() bool { return contains(r.lines(), told[2]) })
+	reported = append(reported, p.takeOver(t, object(2))...)
+	eventually(t, "told what came after it", func() bool { return contains(r.lines(), reported[2]) })
 	declared := func() (c tracker.Coverage, ok bool) {
 		c, _ = p.history(t)
 		return c, slices.ContainsFunc(c.Gaps, func(g tracker.Gap) bool { return !g.From.After(began.Add(time.Second)) && !g.To.Before(began) })
 	}
 	eventually(t, "told or declared", func() bool {
 		_, ok := declared()
-		return ok || contains(r.lines(), told[1])
+		return ok || contains(r.lines(), reported[1])
 	})
 	c, _ := p.history(t)
 	if !c.Since.Equal(before.Since) {
@@ -184,7 +184,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 		}
 	}
 	for _, line := range r.lines() {
-		if strings.Contains(line, p.name+"-") && !slices.Contains(told, strings.TrimSuffix(line, ", gap")) {
+		if strings.Contains(line, p.name+"-") && !slices.Contains(reported, strings.TrimSuffix(line, ", gap")) {
 			t.Errorf("reported something that did not happen: %s", line)
 		}
 	}

@@ -108,7 +108,7 @@ func TestCompacted(t *testing.T) {
 		return apierrors.IsResourceExpired(err)
 	})
 	second := w.track(t, true)
-	eventually(t, "asked to compare", func() bool { return second.gapsTold() > 0 })
+	eventually(t, "asked to compare", func() bool { return second.gapsReported() > 0 })
 	eventually(t, "declared", func() bool { return len(w.coverage(t).Gaps) > 0 })
 	live := w.set(t, "flux", "a", "2")
 	if _, version, ok := second.live(live.GetUID()); !ok || version != live.GetResourceVersion() {
@@ -133,7 +133,7 @@ func TestCheckpointFromFuture(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := w.track(t, true)
-	eventually(t, "asked to compare", func() bool { return second.gapsTold() > 0 })
+	eventually(t, "asked to compare", func() bool { return second.gapsReported() > 0 })
 	second.expect(t, w.takeOver(t, "a")...)
 	eventually(t, "declared", func() bool { return len(w.coverage(t).Gaps) > 0 })
 

@@ -148,8 +148,8 @@ func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
 type sink struct {
 	work string // namespace
 
-	mu   sync.Mutex
-	told []ownership.Occurrence
+	mu       sync.Mutex
+	reported []ownership.Occurrence
 	// A deaf sink writes nothing: its reports stay unsettled.
 	deaf    bool
 	settled int
@@ -163,7 +163,7 @@ func (s *sink) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, o)
+	s.reported = append(s.reported, o)
 	if !s.deaf {
 		go func() {
 			settled(ownership.OutcomeRecorded)
@@ -187,7 +187,7 @@ func (s *sink) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string
-	for _, o := range s.told {
+	for _, o := range s.reported {
 		if o.Object.Namespace != s.work {
 			continue
 		}
@@ -204,7 +204,7 @@ func (s *sink) lines() []string {
 	return out
 }
 
-func (s *sink) gapsTold() int {
+func (s *sink) gapsReported() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gaps
@@ -261,12 +261,12 @@ func contains(lines []string, part string) bool {
 func (s *sink) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told, s.settled = nil, 0
+	s.reported, s.settled = nil, 0
 }
 
 // settledAll reports whether all reports are written.
 func (s *sink) settledAll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.settled == len(s.told)
+	return s.settled == len(s.reported)
 }

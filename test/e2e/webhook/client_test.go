@@ -59,8 +59,8 @@ func (c *client) HandleWarningHeader(_ int, _, text string) {
 	c.warnings = append(c.warnings, text)
 }
 
-// told returns the warnings since its last call.
-func (c *client) told() []string {
+// reported returns the warnings since its last call.
+func (c *client) reported() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := slices.Clone(c.warnings)
@@ -121,10 +121,10 @@ func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func(told []string) { // reads must not add warnings
+	defer func(reported []string) { // reads must not add warnings
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.warnings = told
+		c.warnings = reported
 	}(c.warned())
 	eventually(t, "the API server's cache is up to date", func() bool {
 		stored, err := door.Get(t.Context(), u.GetName(), metav1.GetOptions{})

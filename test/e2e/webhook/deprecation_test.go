@@ -55,7 +55,7 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 		_, err := r.admin.tryApply(bird("v1", "blue"), "flux", true)
 		return err == nil
 	})
-	r.admin.told()
+	r.admin.reported()
 	const own = "example.com/v1beta1 Bird is deprecated; use example.com/v1 Bird" // the API server's words, which name no object
 	const ours = "Bird/birds/tit: example.com/v1beta1 is deprecated; use v1"
 	steps := []struct {
@@ -75,7 +75,7 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 	}
 	for _, s := range steps {
 		r.admin.apply(t, bird(s.version, s.colour), s.manager, false)
-		if diff := cmp.Diff(sorted(s.want), sorted(r.admin.told())); diff != "" {
+		if diff := cmp.Diff(sorted(s.want), sorted(r.admin.reported())); diff != "" {
 			t.Errorf("%s by %s (-want +got):\n%s", s.version, s.manager, diff)
 		}
 	}
@@ -104,15 +104,15 @@ func TestDeprecatedField(t *testing.T) {
 	}
 	for i, s := range steps {
 		r.admin.apply(t, s.u, s.manager, false)
-		told := r.admin.told()
+		reported := r.admin.reported()
 		ours := 0
-		for _, text := range told {
+		for _, text := range reported {
 			if len(text) > 8 && text[:8] == "Service/" {
 				ours++
 			}
 		}
 		if (ours == 1) != s.want || ours > 1 {
-			t.Errorf("step %d: warnings are %q", i, told)
+			t.Errorf("step %d: warnings are %q", i, reported)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestGeneratedNamesAndDeletions(t *testing.T) {
 		}
 		// The name is generated before validating webhooks are called.
 		name := "ConfigMap/nameless/" + u.GetName()
-		if diff := cmp.Diff([]string{name + ": all is old", name + ": .data is deprecated"}, r.admin.told()); diff != "" {
+		if diff := cmp.Diff([]string{name + ": all is old", name + ": .data is deprecated"}, r.admin.reported()); diff != "" {
 			t.Errorf("warnings (-want +got):\n%s", diff)
 		}
 	}
@@ -80,7 +80,7 @@ func TestGeneratedNamesAndDeletions(t *testing.T) {
 	if err != nil || len(left.Items) > 0 {
 		t.Errorf("%d objects are left, %v", len(left.Items), err)
 	}
-	if told := r.admin.told(); told != nil {
-		t.Errorf("deletions caused warnings %q", told)
+	if reported := r.admin.reported(); reported != nil {
+		t.Errorf("deletions caused warnings %q", reported)
 	}
 }

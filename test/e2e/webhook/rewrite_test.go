@@ -26,17 +26,17 @@ func TestWebhookRestoresValue(t *testing.T) {
 		r.admin.apply(t, settings("rewritten", "probe", `{k: "2"}`), "setup", false)
 		return called.Load()
 	})
-	r.admin.told()
+	r.admin.reported()
 	u := r.admin.apply(t, settings("rewritten", "a", `{k: "2"}`), "flux", false)
 	if k, _, _ := unstructured.NestedString(u.Object, "data", "k"); k != "1" {
 		t.Fatalf("k is %q, want 1", k)
 	}
-	if told := r.admin.told(); told != nil {
-		t.Errorf("warned %q", told)
+	if reported := r.admin.reported(); reported != nil {
+		t.Errorf("warned %q", reported)
 	}
 	r.admin.apply(t, settings("rewritten", "a", `{k: "1", l: "1"}`), "argo", false)
 	r.admin.apply(t, settings("rewritten", "a", `{k: "1", l: "2"}`), "flux", false)
-	if diff := cmp.Diff([]string{"ConfigMap/rewritten/a: .data.l taken from argo by flux"}, r.admin.told()); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap/rewritten/a: .data.l taken from argo by flux"}, r.admin.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

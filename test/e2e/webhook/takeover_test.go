@@ -23,7 +23,7 @@ func settings(namespace, name, data string) *unstructured.Unstructured {
 func (r *running) namespace(t *testing.T, name string) {
 	t.Helper()
 	r.admin.must(t, "v1", "Namespace", "metadata: {name: "+name+"}")
-	r.admin.told()
+	r.admin.reported()
 }
 
 // Every kind of client that takes a path gets a warning at once, which names the object.
@@ -40,41 +40,41 @@ func TestEveryClientGetsWarning(t *testing.T) {
 	}{
 		"kubectl-apply": {
 			func(t *testing.T, name string) []string {
-				_, said := kubectl(t, r.Cluster, `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, namespace: clients}, data: {k: "2"}}`,
+				_, message := kubectl(t, r.Cluster, `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, namespace: clients}, data: {k: "2"}}`,
 					"apply", "--server-side", "-f", "-", "--force-conflicts")
-				return strings.Split(strings.TrimSuffix(said, "\n"), "\n")
+				return strings.Split(strings.TrimSuffix(message, "\n"), "\n")
 			}, "Warning: ConfigMap/clients/kubectl-apply: .data.k taken from argocd-controller by kubectl",
 		},
 		"kubectl-patch": {
 			func(t *testing.T, name string) []string {
-				_, said := kubectl(t, r.Cluster, "", "patch", "configmap", name, "-n", ns, "-p", `{"data":{"k":"2"}}`)
-				return strings.Split(strings.TrimSuffix(said, "\n"), "\n")
+				_, message := kubectl(t, r.Cluster, "", "patch", "configmap", name, "-n", ns, "-p", `{"data":{"k":"2"}}`)
+				return strings.Split(strings.TrimSuffix(message, "\n"), "\n")
 			}, "Warning: ConfigMap/clients/kubectl-patch: .data.k taken from argocd-controller by kubectl-patch",
 		},
 		"helm3": { // reads, changes and writes
 			func(t *testing.T, name string) []string {
 				r.admin.update(t, settings(ns, name, "{}"), "helm", set("2"))
-				return r.admin.told()
+				return r.admin.reported()
 			}, "ConfigMap/clients/helm3: .data.k taken from argocd-controller by helm",
 		},
 		"flux": { // applies by force
 			func(t *testing.T, name string) []string {
 				r.admin.apply(t, settings(ns, name, `{k: "2"}`), "kustomize-controller", false)
-				return r.admin.told()
+				return r.admin.reported()
 			}, "ConfigMap/clients/flux: .data.k taken from argocd-controller by kustomize-controller",
 		},
 		"raw": { // without a manager: the API server uses the program's name
 			func(t *testing.T, name string) []string {
 				r.admin.update(t, settings(ns, name, "{}"), "", set("2"))
-				return r.admin.told()
+				return r.admin.reported()
 			}, "ConfigMap/clients/raw: .data.k taken from argocd-controller by " + filepath.Base(os.Args[0]),
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r.admin.apply(t, settings(ns, name, `{k: "1"}`), "argocd-controller", false)
-			if told := r.admin.told(); told != nil {
-				t.Errorf("a create caused the warnings %q", told)
+			if reported := r.admin.reported(); reported != nil {
+				t.Errorf("a create caused the warnings %q", reported)
 			}
 			if diff := cmp.Diff([]string{tt.want}, tt.write(t, name)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -128,7 +128,7 @@ func TestConflictIsNoTakeover(t *testing.T) {
 	if err == nil {
 		t.Fatal("no conflict")
 	}
-	if n := r.calls(t, "ownership") - calls; n != 0 || r.admin.told() != nil || len(r.hints.of(u)) > 0 {
+	if n := r.calls(t, "ownership") - calls; n != 0 || r.admin.reported() != nil || len(r.hints.of(u)) > 0 {
 		t.Errorf("%d calls, want none; hints %+v, want none", n, r.hints.of(u))
 	}
 }
@@ -139,7 +139,7 @@ func TestDryRun(t *testing.T) {
 	r.namespace(t, "dry")
 	u := r.admin.apply(t, settings("dry", "a", `{k: "1"}`), "argo", false)
 	r.admin.apply(t, settings("dry", "a", `{k: "2"}`), "flux", true)
-	if diff := cmp.Diff([]string{"ConfigMap/dry/a: .data.k taken from argo by flux"}, r.admin.told()); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap/dry/a: .data.k taken from argo by flux"}, r.admin.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if hints := r.hints.of(u); len(hints) > 0 {
@@ -158,8 +158,8 @@ func TestMergedUpdatersAreNoTakeover(t *testing.T) {
 			o["data"].(map[string]any)[fmt.Sprint("k", i)] = "1"
 		})
 	}
-	if told := r.admin.told(); told != nil {
-		t.Errorf("warned %q", told)
+	if reported := r.admin.reported(); reported != nil {
+		t.Errorf("warned %q", reported)
 	}
 	u = r.admin.update(t, u, "updater-14", func(o map[string]any) {
 		o["data"].(map[string]any)["k"] = "2"
@@ -167,7 +167,7 @@ func TestMergedUpdatersAreNoTakeover(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(u.GetManagedFields()), "ancient-changes") {
 		t.Fatal("the oldest updaters were not merged")
 	}
-	if diff := cmp.Diff([]string{"ConfigMap/ancient/a: .data.k taken from argo by updater-14"}, r.admin.told()); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap/ancient/a: .data.k taken from argo by updater-14"}, r.admin.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -191,12 +191,12 @@ spec:
 	apply("kubectl", "1")
 	kubectl(t, r.Cluster, "", "scale", "deployment/web", "-n", "oneself", "--replicas=2")
 	apply("kubectl", "3")
-	if told := r.admin.told(); told != nil {
-		t.Errorf("warned %q", told)
+	if reported := r.admin.reported(); reported != nil {
+		t.Errorf("warned %q", reported)
 	}
 	kubectl(t, r.Cluster, "", "scale", "deployment/web", "-n", "oneself", "--replicas=4")
 	apply("flux", "5")
-	if diff := cmp.Diff([]string{"Deployment/oneself/web: .spec.replicas taken from kubectl (scale) by flux"}, r.admin.told()); diff != "" {
+	if diff := cmp.Diff([]string{"Deployment/oneself/web: .spec.replicas taken from kubectl (scale) by flux"}, r.admin.reported()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

@@ -83,7 +83,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerCrash",
 			Message:  b.role + " exits each time it starts (CrashLoopBackOff)",
-			Evidence: rule.Stated([]string{text.Excerpt(w.Message)}),
+			Evidence: rule.Distinct([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
 
 			Container: b.instance(true),
@@ -203,18 +203,18 @@ func (v Rules) probes(b Container) []rule.Finding {
 }
 
 func asked(p *corev1.Probe) string {
-	said := ""
+	message := ""
 	switch {
 	case p.HTTPGet != nil:
-		said = "GET " + p.HTTPGet.Path + " at port " + p.HTTPGet.Port.String()
+		message = "GET " + p.HTTPGet.Path + " at port " + p.HTTPGet.Port.String()
 	case p.TCPSocket != nil:
-		said = "connect to port " + p.TCPSocket.Port.String()
+		message = "connect to port " + p.TCPSocket.Port.String()
 	case p.GRPC != nil:
-		said = fmt.Sprint("gRPC at port ", p.GRPC.Port)
+		message = fmt.Sprint("gRPC at port ", p.GRPC.Port)
 	case p.Exec != nil:
-		said = "run " + strings.Join(p.Exec.Command, " ")
+		message = "run " + strings.Join(p.Exec.Command, " ")
 	}
-	return text.Excerpt(fmt.Sprintf("%s, every %d s, timeout %d s", said, p.PeriodSeconds, p.TimeoutSeconds))
+	return text.Excerpt(fmt.Sprintf("%s, every %d s, timeout %d s", message, p.PeriodSeconds, p.TimeoutSeconds))
 }
 
 // Container is one container of a Pod.
@@ -246,15 +246,15 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
 func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []string {
-	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
+	message := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
-		said += " (" + text.Excerpt(t.Reason) + ")"
+		message += " (" + text.Excerpt(t.Reason) + ")"
 	}
 	if !t.FinishedAt.IsZero() {
-		said += " at " + clock(t.FinishedAt.UTC(), now.UTC())
+		message += " at " + clock(t.FinishedAt.UTC(), now.UTC())
 	}
-	said += ", " + text.Count(int(b.Status.RestartCount), "restart")
-	out := []string{said}
+	message += ", " + text.Count(int(b.Status.RestartCount), "restart")
+	out := []string{message}
 	for _, line := range lastLines(t.Message, 3) {
 		out = append(out, "termination message: "+line)
 	}

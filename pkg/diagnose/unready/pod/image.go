@@ -16,14 +16,14 @@ import (
 // The registry's answer is available only as text.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
-	said := w.Message
+	message := w.Message
 	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
-		said = e.Message // The status might say only that the kubelet is backing off.
+		message = e.Message // The status might say only that the kubelet is backing off.
 	}
 	c := event.Cause{
-		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
+		Evidence: rule.Distinct([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(message)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
 	switch {
@@ -32,7 +32,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	default:
-		c.Code = pullFault(b.Spec.Image, said)
+		c.Code = pullFault(b.Spec.Image, message)
 		switch c.Code {
 		case platformMissing:
 			c.Message = b.role + ": image " + image + " exists, but not for the node's platform"
@@ -47,7 +47,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 			c.Message = b.role + ": the registry denies the node access to image " + image
 		default:
 			c.Message = b.role + ": image " + image + " cannot be pulled"
-			if why := innermost(said); why != "" {
+			if why := innermost(message); why != "" {
 				c.Message += ": " + text.Excerpt(why)
 			}
 		}

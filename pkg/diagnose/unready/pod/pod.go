@@ -167,7 +167,7 @@ func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 		Message: "is starting; nothing looks wrong so far",
 		Next:    rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
-	if waiting = rule.Stated(waiting); len(waiting) > 0 {
+	if waiting = rule.Distinct(waiting); len(waiting) > 0 {
 		cause.Evidence = append(cause.Evidence, "waiting containers: "+text.List(waiting, 3))
 	}
 	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.Since(c.LastTransitionTime))

@@ -17,9 +17,9 @@ const (
 // pullFault classifies the error of a pull. The container runtimes and the registries report it
 // only as text. ImageNotFound requires that the registry said so of this image, because other
 // things may be "not found", too: a layer, a program on the node, the key of a signature.
-func pullFault(image, said string) string {
+func pullFault(image, message string) string {
 	// The name of the image may itself contain any of the words below.
-	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(image)), " ")
+	lower := strings.ReplaceAll(strings.ToLower(message), strings.ToLower(repository(image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
 	}
@@ -35,7 +35,7 @@ func pullFault(image, said string) string {
 	case holds("repository does not exist") && holds("denied", "authorization"):
 		return notFoundOrDenied
 	case holds("manifest unknown", "manifest_unknown", "name unknown", "name_unknown", "repository does not exist"), absent.MatchString(lower),
-		isAbsent(image, said):
+		isAbsent(image, message):
 		return notFound
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
 		return accessDenied
@@ -51,8 +51,8 @@ var absent = regexp.MustCompile(`manifest for \S* *\S* not found|artifact \S* *\
 
 // isAbsent reports whether the innermost error is "not found" about the image itself, which is how
 // containerd reports a 404 to the request for its manifest.
-func isAbsent(image, said string) bool {
-	before, ok := strings.CutSuffix(strings.TrimRight(strings.ToLower(said), `"' .`), ": not found")
+func isAbsent(image, message string) bool {
+	before, ok := strings.CutSuffix(strings.TrimRight(strings.ToLower(message), `"' .`), ": not found")
 	return ok && strings.HasSuffix(strings.TrimRight(before, `"\`), strings.ToLower(tail(image)))
 }
 
@@ -76,20 +76,20 @@ var wrapper = regexp.MustCompile(`(?i)^(failed to |error getting credentials|bac
 var sender = regexp.MustCompile(`\S+:\d+->`)
 
 // innermost returns the last error of a chain, without the actions that it made fail.
-func innermost(said string) string {
-	for said = strings.TrimSpace(said); ; {
-		if _, rest, ok := strings.Cut(said, " desc = "); ok && strings.HasPrefix(said, "rpc error") {
-			said = rest
+func innermost(message string) string {
+	for message = strings.TrimSpace(message); ; {
+		if _, rest, ok := strings.Cut(message, " desc = "); ok && strings.HasPrefix(message, "rpc error") {
+			message = rest
 			continue
 		}
-		head, rest, ok := strings.Cut(said, ": ")
+		head, rest, ok := strings.Cut(message, ": ")
 		if !wrapper.MatchString(head) {
-			return sender.ReplaceAllString(said, "")
+			return sender.ReplaceAllString(message, "")
 		}
 		if !ok {
 			return "" // It only names the action.
 		}
-		said = strings.TrimSpace(rest)
+		message = strings.TrimSpace(rest)
 	}
 }
 

@@ -6,7 +6,7 @@ import "testing"
 // Only a registry's answer about the image itself is ImageNotFound, which ends a wait.
 func TestPullFaults(t *testing.T) {
 	const image = "docker.io/library/redis:7"
-	for said, want := range map[string]struct{ image, code, why string }{
+	for message, want := range map[string]struct{ image, code, why string }{
 		// The registry has no such image.
 		`rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/redis:7": failed to resolve reference "docker.io/library/redis:7": docker.io/library/redis:7: not found`: {code: notFound},
 		`failed to resolve image: docker.io/library/redis:7: not found`: {image: "redis:7", code: notFound},
@@ -43,11 +43,11 @@ func TestPullFaults(t *testing.T) {
 		if named == "" {
 			named = image
 		}
-		if got := pullFault(named, said); got != want.code {
-			t.Errorf("%q, want %q: %s", got, want.code, said)
+		if got := pullFault(named, message); got != want.code {
+			t.Errorf("%q, want %q: %s", got, want.code, message)
 		}
-		if got := innermost(said); want.code == pullFailed && got != want.why {
-			t.Errorf("innermost error %q, want %q: %s", got, want.why, said)
+		if got := innermost(message); want.code == pullFailed && got != want.why {
+			t.Errorf("innermost error %q, want %q: %s", got, want.why, message)
 		}
 	}
 }

@@ -150,11 +150,11 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	case holds("Too many pods"):
 		return class{"the maximum number of Pods", columns("PODS:.status.allocatable.pods")}
 	case holds("taint"):
-		said := "a taint that the Pod does not tolerate"
+		message := "a taint that the Pod does not tolerate"
 		if _, taint, ok := strings.Cut(reason, "{"); ok {
-			said += " (" + text.Excerpt(strings.TrimSuffix(taint, "}")) + ")"
+			message += " (" + text.Excerpt(strings.TrimSuffix(taint, "}")) + ")"
 		}
-		return class{said, columns("TAINTS:.spec.taints[*].key")}
+		return class{message, columns("TAINTS:.spec.taints[*].key")}
 	case holds("node affinity/selector"), holds("node selector"):
 		return class{"labels that do not match the Pod's nodeSelector or affinity", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
@@ -188,44 +188,44 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
+func (v Rules) unschedulable(p *corev1.Pod, message verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
 	if node != "" {
-		said.reasons = slices.DeleteFunc(said.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
+		message.reasons = slices.DeleteFunc(message.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
 	}
-	slices.SortStableFunc(said.reasons, func(a, b nodeReason) int { return cmp.Compare(b.nodes, a.nodes) })
-	var told []string
-	for i, r := range said.reasons {
+	slices.SortStableFunc(message.reasons, func(a, b nodeReason) int { return cmp.Compare(b.nodes, a.nodes) })
+	var reported []string
+	for i, r := range message.reasons {
 		class := nodeClass(r.text, p)
 		if i == 0 {
 			c.Next = class.next
 		}
 		if class.text == text.Excerpt(r.text) {
-			told = append(told, class.text)
+			reported = append(reported, class.text)
 			continue
 		}
 		verb := " have "
 		if r.nodes == 1 {
 			verb = " has "
 		}
-		told = append(told, strconv.Itoa(r.nodes)+verb+class.text)
+		reported = append(reported, strconv.Itoa(r.nodes)+verb+class.text)
 	}
 	switch {
-	case said.nodes == 0:
+	case message.nodes == 0:
 		c.Code, c.Message, c.Next = "NoNodes", "there are no nodes to run on", rule.Kubectl("", "get", "nodes")
-	case node != "" && len(told) > 0:
-		c.Message = "does not fit on its node: " + strings.Join(told, "; ")
+	case node != "" && len(reported) > 0:
+		c.Message = "does not fit on its node: " + strings.Join(reported, "; ")
 		c.Next = rule.Describe(diagnose.RefOf("v1", "Node", "", node))
 		c.BlockedBy = diagnose.RefOf("v1", "Node", "", node)
-	case len(told) == 0:
-		c.Message = "fits no node: " + text.Excerpt(said.text)
-	case said.nodes > 0:
-		c.Message = fmt.Sprintf("fits none of %s: %s", text.Count(said.nodes, "node"), strings.Join(told, "; "))
+	case len(reported) == 0:
+		c.Message = "fits no node: " + text.Excerpt(message.text)
+	case message.nodes > 0:
+		c.Message = fmt.Sprintf("fits none of %s: %s", text.Count(message.nodes, "node"), strings.Join(reported, "; "))
 	default:
-		c.Message = "fits no node: " + strings.Join(told, "; ")
+		c.Message = "fits no node: " + strings.Join(reported, "; ")
 	}
-	c.Evidence = append([]string{"scheduler: " + text.Excerpt(said.text)}, wanted(p)...)
+	c.Evidence = append([]string{"scheduler: " + text.Excerpt(message.text)}, wanted(p)...)
 	return rule.Of(p, rule.Direct, c)
 }
 

@@ -26,7 +26,7 @@ func claimNames(p *corev1.Pod) []string {
 			names = append(names, p.Name+"-"+vol.Name)
 		}
 	}
-	return rule.Stated(names)
+	return rule.Distinct(names)
 }
 
 // ClaimsOf explains why a Pod waits for its claims.

@@ -38,7 +38,7 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	if v.OnlyKnown {
 		ask = func(q diagnose.Question, _ func() diagnose.Collector) (diagnose.Answer, bool) { return v.Known(q) }
 	}
-	a, sure := ask(q, func() diagnose.Collector { return &telling{mine: mine} })
+	a, sure := ask(q, func() diagnose.Collector { return &reporting{mine: mine} })
 	list := Pods{More: a.More, Sure: sure}
 	for _, u := range a.Objects {
 		if p, ok := As[corev1.Pod](v, u); ok {
@@ -56,13 +56,13 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	return list
 }
 
-type telling struct {
+type reporting struct {
 	mine                   func(*unstructured.Unstructured) bool
 	kept                   []*unstructured.Unstructured
 	unready, ready, failed int
 }
 
-func (t *telling) Add(u *unstructured.Unstructured) {
+func (t *reporting) Add(u *unstructured.Unstructured) {
 	if t.mine != nil && !t.mine(u) {
 		return
 	}
@@ -81,7 +81,7 @@ func (t *telling) Add(u *unstructured.Unstructured) {
 	}
 }
 
-func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
+func (t *reporting) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 

@@ -112,15 +112,15 @@ func (v *View) OnlyKnownUnless(asked bool) func() {
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind that pass the filter (meant). The question's Kept field
+// Select returns the objects of a kind that pass the filter (intended). The question's Kept field
 // names this filter.
-func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
+func (v *View) Select(q diagnose.Question, intended func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
 		a, sure := v.Known(q)
 		return a.Objects, sure
 	}
-	a, sure := v.Collect(q, diagnose.Matching(meant))
+	a, sure := v.Collect(q, diagnose.Matching(intended))
 	return a.Objects, sure
 }
 
@@ -166,9 +166,9 @@ func Describe(ref object.Ref) string {
 	return Kubectl(ref.Namespace, "describe", ref.Resource())
 }
 
-// Stated returns the non-empty strings, each once, in order.
-func Stated(texts []string) []string {
-	return text.Distinct(slices.DeleteFunc(slices.Clone(texts), func(said string) bool { return said == "" }))
+// Distinct returns the non-empty strings, each once, in order.
+func Distinct(texts []string) []string {
+	return text.Distinct(slices.DeleteFunc(slices.Clone(texts), func(message string) bool { return message == "" }))
 }
 
 // Name returns an object's name for messages, in kubectl's notation.
@@ -176,12 +176,12 @@ func Name(r object.Ref) string { return r.String() }
 
 // Line returns a condition as evidence.
 func Line(c object.Condition) string {
-	said := "condition " + text.Excerpt(c.Type) + "=" + text.Excerpt(c.Status)
+	message := "condition " + text.Excerpt(c.Type) + "=" + text.Excerpt(c.Status)
 	if c.Reason != "" {
-		said += " (" + text.Excerpt(c.Reason) + ")"
+		message += " (" + text.Excerpt(c.Reason) + ")"
 	}
 	if c.Message != "" {
-		said += ": " + text.Excerpt(c.Message)
+		message += ": " + text.Excerpt(c.Message)
 	}
-	return said
+	return message
 }

@@ -87,19 +87,19 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	case len(refs) == 1:
 		how = "stays in"
 	}
-	said := fmt.Sprintf("%s %s %s: %s. ", text.Count(len(refs), "object"), how, of, text.List(names, shown))
+	message := fmt.Sprintf("%s %s %s: %s. ", text.Count(len(refs), "object"), how, of, text.List(names, shown))
 	if l.Leave {
-		return said + "They will no longer be pruned; to add them back, apply with " + name
+		return message + "They will no longer be pruned; to add them back, apply with " + name
 	}
-	return said + "This run does not use the set. The next run that prunes the set will delete members that are not in its input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
+	return message + "This run does not use the set. The next run that prunes the set will delete members that are not in its input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
 }
 
 func option(parent object.Ref) string {
-	said := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
+	message := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
 	if parent.Namespace != "" {
-		said += " -n " + text.ShellQuote(parent.Namespace)
+		message += " -n " + text.ShellQuote(parent.Namespace)
 	}
-	return said
+	return message
 }
 
 // Spelled returns the name of the parent's set as a user in the parent's namespace would write it.

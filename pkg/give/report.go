@@ -54,7 +54,7 @@ next:
 				continue next
 			}
 		}
-		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why, Unstated: l.Why == transfer.Unstated})
+		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why, Undeclared: l.Why == transfer.Undeclared})
 	}
 	return out
 }
@@ -109,17 +109,17 @@ func bookkeeping(p fieldpath.Path) bool {
 
 func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
-	var said []string
+	var message []string
 	if changed != nil {
-		said = append(said, "an admission webhook or a policy changed "+text.List(changed, some)+" during this write, as it may on every write")
+		message = append(message, "an admission webhook or a policy changed "+text.List(changed, some)+" during this write, as it may on every write")
 	}
 	var ours []string
 	if stray != nil {
 		fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { ours = append(ours, p.String()) })
 	}
 	if ours != nil {
-		said = append(said, fmt.Sprintf("the API server set %s during this write and recorded %s as its owner, "+
+		message = append(message, fmt.Sprintf("the API server set %s during this write and recorded %s as its owner, "+
 			"which is harmless: the next update takes over the ownership", text.List(ours, some), managedfields.Giver))
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(message, "\n")
 }

@@ -9,7 +9,7 @@ import (
 
 // Each field is within itself and each of its parents, and within no other path.
 func TestIsWithin(t *testing.T) {
-	for _, m := range meantForOthers() {
+	for _, m := range intendedForOthers() {
 		text := m.field
 		switch m.field {
 		case "webhooks.clientConfig.caBundle":

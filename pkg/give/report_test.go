@@ -42,10 +42,10 @@ func TestMovesAreGroupedByOwnersAndSharing(t *testing.T) {
 func TestKeptFieldsAreGroupedByOwnerAndReason(t *testing.T) {
 	helm, edit := managedfields.Owner{Manager: "helm", APIVersion: "apps/v1beta1"}, managedfields.Owner{Manager: "kubectl-edit", APIVersion: "apps/v1"}
 	got := keptOf([]transfer.Left{
-		{Path: onePath(t, ".data.a"), Owner: helm, Why: transfer.Unstated},
-		{Path: onePath(t, ".data.b"), Owner: helm, Why: transfer.Unstated},
+		{Path: onePath(t, ".data.a"), Owner: helm, Why: transfer.Undeclared},
+		{Path: onePath(t, ".data.b"), Owner: helm, Why: transfer.Undeclared},
 		{Path: onePath(t, ".data.c"), Owner: helm, Why: transfer.OtherVersion},
-		{Path: onePath(t, ".data.d"), Owner: edit, Why: transfer.Unstated},
+		{Path: onePath(t, ".data.d"), Owner: edit, Why: transfer.Undeclared},
 	})
 	if len(got) != 3 || len(got[0].Paths) != 2 || got[0].Why == got[1].Why || !got[2].Owner.Equal(edit) {
 		t.Errorf("got %+v, want .data.a with .data.b, and two fields alone", got)
@@ -53,12 +53,12 @@ func TestKeptFieldsAreGroupedByOwnerAndReason(t *testing.T) {
 }
 
 // A receiver that updates keeps fields that its manifest lacks, so there is no warning about them.
-func TestUnstatedFieldsOfAnApplier(t *testing.T) {
+func TestUndeclaredFieldsOfAnApplier(t *testing.T) {
 	for operation, want := range map[string]int{managedfields.Apply: 1, managedfields.Update: 0} {
 		to := managedfields.Owner{Manager: "flux", Operation: operation}
 		a, b := onePath(t, ".data.a"), onePath(t, ".data.b")
-		got := unstated(
-			transfer.Wish{To: "flux", Stated: map[string]any{"data": map[string]any{"b": "1"}}},
+		got := undeclared(
+			transfer.Wish{To: "flux", Declared: map[string]any{"data": map[string]any{"b": "1"}}},
 			transfer.Outcome{
 				Entries: []managedfields.Entry{{Owner: to, Fields: fieldpath.NewSet(a, b)}},
 				Given:   []transfer.Given{{Path: a, To: to}, {Path: b, To: to}},

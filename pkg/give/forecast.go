@@ -22,21 +22,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply; it returns nil if the receiver does not apply. It derives
+// forecast predicts the receiver's next apply; it returns nil if the receiver does not apply. It derives
 // the conflicts after the transfer from the current ones, by removing the managers that gave the field
 // away.
-func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
-	if t.Stated == nil || w.Mode == transfer.Release || w.As == managedfields.Update {
+func (e *Engine) forecast(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
+	if t.Declared == nil || w.Mode == transfer.Release || w.As == managedfields.Update {
 		return nil
 	}
 	next := &event.NextApply{Manager: w.To, Manifest: t.Manifest}
 	how := object.Write{Manager: w.To, DryRun: true, Validation: metav1.FieldValidationIgnore}
-	_, err := e.Server.Apply(ctx, t.Kind, t.Stated, how)
+	_, err := e.Server.Apply(ctx, t.Kind, t.Declared, how)
 	if err != nil && !predict.IsContested(err) {
 		next.Err = err
 		return next
 	}
-	contested := predict.Predictor{Manager: w.To}.Contested(err, live, t.Stated)
+	contested := predict.Predictor{Manager: w.To}.Contested(err, live, t.Declared)
 	next.Before = redact.Conflicts(t.Ref, contested)
 	changed := e.changed(ctx, t, live, how, next.Before)
 	for _, c := range next.Before {
@@ -50,14 +50,14 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 		}
 	}
 	next.Guarded, next.StillGuarded = guarded(w, entries), guarded(w, done.Entries)
-	next.Removes = unstated(w, done)
+	next.Removes = undeclared(w, done)
 	return next
 }
 
 // remains predicts the receiver's next apply of an object that stays as it is. It returns nil if that
 // apply has no conflict.
 func (e *Engine) remains(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry) *event.NextApply {
-	next := e.foresee(ctx, t, live, w, entries, transfer.Outcome{Entries: entries})
+	next := e.forecast(ctx, t, live, w, entries, transfer.Outcome{Entries: entries})
 	if next == nil || len(next.After) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 		return always
 	}
 	how.Force = true
-	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, how)
+	answer, err := e.Server.Apply(ctx, t.Kind, t.Declared, how)
 	if err != nil {
 		return always
 	}
@@ -85,7 +85,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
 		fieldpath.Each(e.Fields.Leaves(), func(p fieldpath.Path) {
-			if _, stated := p.Get(w.Stated); stated {
+			if _, declared := p.Get(w.Declared); declared {
 				fieldpath.Insert(set, p.Clone())
 			}
 		})
@@ -93,11 +93,11 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that only the receiver owns and that its manifest lacks.
-func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
+// undeclared returns the fields that only the receiver owns and that its manifest lacks.
+func undeclared(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
-		if _, stated := g.Path.Get(w.Stated); stated || g.Inner || g.Shared || g.To.Operation != managedfields.Apply {
+		if _, declared := g.Path.Get(w.Declared); declared || g.Inner || g.Shared || g.To.Operation != managedfields.Apply {
 			continue
 		}
 		if others := managedfields.HoldersOf(done.Entries, g.Path); len(others) == 1 {
@@ -129,24 +129,24 @@ func Meet(
 		kind            schema.GroupKind
 		namespace, name string
 	}
-	stated := map[identity]*unstructured.Unstructured{}
+	declared := map[identity]*unstructured.Unstructured{}
 	for _, m := range manifests {
 		u := m.Object
-		stated[identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}] = u
+		declared[identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}] = u
 	}
 	var next Next
 	var faults []error
 	for _, t := range listed {
 		at := identity{t.Ref.GVK.GroupKind(), t.Ref.Namespace, t.Ref.Name}
-		if stated[at] == nil {
+		if declared[at] == nil {
 			at.namespace = ""
 		}
-		u := stated[at]
+		u := declared[at]
 		if u == nil {
 			next.Gone = append(next.Gone, t.Ref)
 			continue
 		}
-		delete(stated, at)
+		delete(declared, at)
 		kind, err := kindOf(u.GroupVersionKind())
 		if err != nil {
 			faults = append(faults, err)
@@ -154,15 +154,15 @@ func Meet(
 		}
 		u = applied(u.DeepCopy())
 		u.SetNamespace(t.Ref.Namespace)
-		t.Kind, t.Ref.GVK, t.Stated = kind, kind.GVK, u
+		t.Kind, t.Ref.GVK, t.Declared = kind, kind.GVK, u
 		next.Targets = append(next.Targets, t)
 	}
-	next.Beyond = len(stated)
+	next.Beyond = len(declared)
 	return next, errors.Join(faults...)
 }
 
-// census shows whether a giver that owns nothing is a typo, or has already given everything away.
-type census struct {
+// survey shows whether a giver that owns nothing is a typo, or has already given everything away.
+type survey struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	given  bool
@@ -171,7 +171,7 @@ type census struct {
 	silent bool
 }
 
-func (c *census) add(out event.Given, entries []managedfields.Entry) {
+func (c *survey) add(out event.Given, entries []managedfields.Entry) {
 	for _, e := range entries {
 		c.owners[e.Manager] = true
 	}
@@ -182,7 +182,7 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 
 // strangers returns the givers that own nothing: those that are probably typos (slips), and those
 // that have already given everything away (done).
-func (c *census) strangers() (slips, done []string) {
+func (c *survey) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
 	}
@@ -199,20 +199,20 @@ func (c *census) strangers() (slips, done []string) {
 	return slips, done
 }
 
-func (c *census) text(strangers []string, objects int) string {
+func (c *survey) text(strangers []string, objects int) string {
 	return fmt.Sprintf("--from: %s owns nothing in the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
 }
 
-func (c *census) slip(slips []string, objects int) string {
+func (c *survey) slip(slips []string, objects int) string {
 	owners := slices.Sorted(maps.Keys(c.owners))
-	said := c.text(text.AllWithMeant(slips, owners), objects)
+	message := c.text(text.AllWithSuggestions(slips, owners), objects)
 	if len(owners) == 0 {
-		return said + "; no manager owns anything in them"
+		return message + "; no manager owns anything in them"
 	}
-	return said + "; managers that own something: " + strings.Join(owners, ", ")
+	return message + "; managers that own something: " + strings.Join(owners, ", ")
 }
 
-func (c *census) repetition(done []string, objects int) string {
+func (c *survey) repetition(done []string, objects int) string {
 	return c.text(done, objects) + ", so there is nothing to give: the fields were given away before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }

@@ -82,11 +82,11 @@ func TestGiverThatOwnsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, "a", "b")
 			s.engine.Wish, s.engine.Lenient = tt.wish, tt.lenient
-			var said []string
+			var message []string
 			emit := s.engine.Emit
 			s.engine.Emit = func(e event.Event) {
 				if w, is := e.(event.Warned); is {
-					said = append(said, w.Text)
+					message = append(message, w.Text)
 				}
 				emit(e)
 			}
@@ -94,8 +94,8 @@ func TestGiverThatOwnsNothing(t *testing.T) {
 			for _, name := range tt.names {
 				targets = append(targets, target(name))
 			}
-			if err := s.engine.Run(t.Context(), targets); (err != nil) != tt.fails || strings.Join(said, "\n") != tt.says {
-				t.Errorf("%v, %q, want %q", err, said, tt.says)
+			if err := s.engine.Run(t.Context(), targets); (err != nil) != tt.fails || strings.Join(message, "\n") != tt.says {
+				t.Errorf("%v, %q, want %q", err, message, tt.says)
 			}
 		})
 	}
@@ -144,16 +144,16 @@ func TestRepeatedTransferWithRemainingFields(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		edit   []map[string]any
-		mode   transfer.Mode
-		stated bool
-		left   string
-		fails  bool
+		edit     []map[string]any
+		mode     transfer.Mode
+		declared bool
+		left     string
+		fails    bool
 	}{
-		"unstated":                {edit: []map[string]any{entry("v1", "a", "c")}, stated: true, left: ".data.c"},
+		"unstated":                {edit: []map[string]any{entry("v1", "a", "c")}, declared: true, left: ".data.c"},
 		"all at another version":  {edit: []map[string]any{entry("v1alpha1", "a", "c")}, left: ".data.a", fails: true},
 		"some at another version": {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, left: ".data.c", fails: true},
-		"some not in the manifest, some at another version": {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, stated: true, left: ".data.c", fails: true},
+		"some not in the manifest, some at another version": {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, declared: true, left: ".data.c", fails: true},
 		"shared at another version":                         {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Share, left: ".data.c", fails: true},
 		"released at both versions":                         {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Release},
 		"no field stays":                                    {edit: []map[string]any{entry("v1", "a")}},
@@ -172,8 +172,8 @@ func TestRepeatedTransferWithRemainingFields(t *testing.T) {
 				s.engine.Wish.To = ""
 			}
 			of := target("a")
-			if tt.stated {
-				of.Stated = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
+			if tt.declared {
+				of.Declared = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
 			}
 			for i, dry := range []object.DryRun{object.DryRunClient, object.DryRunServer, object.DryRunNone, object.DryRunNone, object.DryRunServer} {
 				s.engine.DryRun = dry

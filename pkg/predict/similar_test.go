@@ -66,7 +66,7 @@ func TestFieldsLeftToControllers(t *testing.T) {
 			var paths []string
 			for _, c := range got.Left {
 				paths = append(paths, c.Path.String())
-				if _, stated := c.Path.Get(got.Body.Object); stated {
+				if _, declared := c.Path.Get(got.Body.Object); declared {
 					t.Errorf("%s is left to others, but is in the request", c.Path)
 				}
 			}

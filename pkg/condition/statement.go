@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-type stated struct {
+type declared struct {
 	isReady, fail *placed
 	rule          Rule
 	message       *cel.Message
@@ -23,9 +23,9 @@ type stated struct {
 
 // The formulas are not typed by a schema, because a rule applies to all versions of a kind. Each
 // error is a *Error.
-func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
+func compileRule(gvk schema.GroupVersionKind, rule Rule) (*declared, error) {
 	l := cel.Language{GVK: gvk}
-	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
+	out := &declared{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
 	formula := func(f Formula) (*placed, error) {
 		if f.Text == "" {
 			return nil, nil
@@ -72,8 +72,8 @@ func wrongIn(f Formula, err error) error {
 	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
-func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
-	if v, decided := readiness.Common(obj, now); decided {
+func (r *declared) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
+	if v, decided := readiness.Settles(obj, now); decided {
 		return verdictOf(v)
 	}
 	byConventions := func() Verdict { return otherwise.evaluate(obj, now) }
@@ -108,7 +108,7 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 
 // failure returns a condition that clearly reports a failure and that the rule does not mention;
 // nil if there is none.
-func (r *stated) failure(obj map[string]any) *readiness.Statement {
+func (r *declared) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
 			return &one
@@ -119,10 +119,10 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 
 // say returns the rule's message, or else the message of the conventions, or else the given
 // sentence.
-func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
+func (r *declared) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
-		if said := r.message.Say(ctx, obj); said != "" {
-			return said
+		if message := r.message.Say(ctx, obj); message != "" {
+			return message
 		}
 	}
 	if v := byConventions(); !v.Met && v.Reason != "NoStatus" {

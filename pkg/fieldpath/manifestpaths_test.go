@@ -32,14 +32,14 @@ func randomValue(rnd *rand.Rand, depth int) any {
 
 // StatedPathsWithin returns those paths of the whole object that are in a part of it, and the
 // parents of these paths.
-func TestStatedPathsWithin(t *testing.T) {
+func TestManifestPathsWithin(t *testing.T) {
 	some := 0
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		object := map[string]any{"spec": randomValue(rnd, 4), "metadata": randomValue(rnd, 3), "x": randomValue(rnd, 2)}
 		chosen := func(p fieldpath.Path) bool { return (len(p.String())*7+int(seed))%3 > 0 }
 		var want []string
-		for _, p := range fieldpath.StatedPaths(object) {
+		for _, p := range fieldpath.ManifestPaths(object) {
 			in := true
 			for n := range p {
 				in = in && chosen(p[:n+1])
@@ -49,7 +49,7 @@ func TestStatedPathsWithin(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, p := range fieldpath.StatedPathsWithin(object, chosen) {
+		for _, p := range fieldpath.ManifestPathsWithin(object, chosen) {
 			got = append(got, p.String())
 		}
 		if !slices.Equal(got, want) {
