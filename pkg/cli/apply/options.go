@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -34,7 +36,7 @@ type flags struct {
 	input              input.Flags
 	lock               setrun.LockFlags
 	live               prompt.Flags
-	choices            input.ChoiceFlags
+	choices            choices.Flags
 	config             config.Flags
 	await              await.Flags
 	set                setrun.Flags
@@ -43,7 +45,7 @@ type flags struct {
 	history            int
 	atomic             bool
 	continueOnConflict bool
-	serverSide         input.ServerSideFlag
+	serverSide         choices.ServerSideFlag
 	awaitKinds         time.Duration
 	concurrency        int
 	output             string

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -13,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -92,6 +93,9 @@ type run struct {
 	}
 }
 
+// check refuses choices that do not fit the input.
+func (o *Options) check(p *plan.Plan) error { return choices.Check(p, o.Predictor, o.Out.Print) }
+
 // begin connects to the cluster and plans the run. It writes nothing. in.Cmd.Context() outlives ctx,
 // which ends when --timeout expires.
 func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
@@ -103,10 +107,10 @@ func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
 	if r.client, err = in.Connect(ctx, o.Run, o.concurrency, o.Out.Print); err != nil {
 		return nil, err
 	}
-	if r.plan, err = o.Input.Plan(ctx, in.Connection, r.client, o.Predictor, o.Out.Print); err != nil {
+	if r.plan, err = o.Input.Plan(ctx, in.Connection, r.client, o.check, o.Out.Print); err != nil {
 		return nil, err
 	}
-	r.done = o.Input.Types(ctx, r.client, r.plan, &r.predictor)
+	r.predictor.Schema, r.done = o.Input.Types(ctx, r.client, r.plan)
 	if err := o.Awaited.Check(ctx, r.client, r.plan); err != nil {
 		r.done()
 		return nil, err
@@ -202,7 +206,7 @@ func (o *Options) print(ctx context.Context, in verb.Invocation) (err, closed er
 		return plan.BuiltinKinds(o.Input.Manifests), nil
 	})
 	if err == nil {
-		err = input.Check(p, o.Predictor, o.Out.Print)
+		err = o.check(p)
 	}
 	if err != nil {
 		return err, o.Out.Close(ctx)

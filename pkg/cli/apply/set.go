@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -26,7 +27,7 @@ func (r *run) applySet(ctx context.Context) error {
 	member := &setrun.Run{
 		Server: r.client, Namespace: namespace, DryRun: r.dryRun, Manager: r.predictor.Manager,
 		Ask: r.ask, Emit: emit, Former: setrun.Promised(r.client), Shown: preflight.Losses(r.plan, emit),
-		Delete: func(ctx context.Context, set *setrun.Set, d applyset.Decision) ([]applyset.Kept, error) {
+		Delete: func(ctx context.Context, set *store.Set, d applyset.Decision) ([]applyset.Kept, error) {
 			return r.prune(ctx, set, d, emit)
 		},
 	}
@@ -72,7 +73,7 @@ func (r *run) applySet(ctx context.Context) error {
 	return err
 }
 
-func (r *run) prune(ctx context.Context, set *setrun.Set, d applyset.Decision, emit func(event.Event)) ([]applyset.Kept, error) {
+func (r *run) prune(ctx context.Context, set *store.Set, d applyset.Decision, emit func(event.Event)) ([]applyset.Kept, error) {
 	departing, err := setrun.Order(ctx, r.client, set, d)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (r *run) noting(departing *setrun.Leaving, emit func(event.Event)) func(eve
 
 // keeper returns the Keeper that writes the history of the run's set; nil for a run that writes
 // nothing.
-func (r *run) keeper(set *setrun.Set) *setrun.Keeper {
+func (r *run) keeper(set *store.Set) *setrun.Keeper {
 	if r.dryRun != object.DryRunNone {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -40,8 +39,8 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
 		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
-		help.Complete(cmd, setrun.NameFlag, known.completeSets)
-		help.Complete(cmd, setrun.SpelledByKubectl, known.completeSets)
+		help.Complete(cmd, verb.SetFlag, known.completeSets)
+		help.Complete(cmd, verb.SetFlagOfKubectl, known.completeSets)
 		help.Words(cmd, "color", "auto", "always", "never")
 		help.Words(cmd, "dry-run", "none", "server", "client")
 		help.Words(cmd, "validate", "strict", "warn", "ignore")
@@ -98,7 +97,7 @@ func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionF
 const completionTimeout = 3 * time.Second
 
 func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return c.ask(cmd, c.namespaces)
+	return Ask(cmd, c.namespaces)
 }
 
 func (c words) namespaces(ctx context.Context) ([]string, error) {
@@ -142,7 +141,7 @@ func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete str
 	if named := cmd.Flags().Lookup("filename"); named != nil && named.Changed {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return c.ask(cmd, func(ctx context.Context) ([]string, error) { return c.targetWords(ctx, args, toComplete) })
+	return Ask(cmd, func(ctx context.Context) ([]string, error) { return c.targetWords(ctx, args, toComplete) })
 }
 
 func (c words) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {

@@ -22,7 +22,7 @@ import (
 // comma-separated list, it completes the last manager.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
+		return Ask(cmd, func(ctx context.Context) ([]string, error) {
 			everywhere, _ := cmd.Flags().GetBool("all-namespaces")
 			found, err := words{c}.managers(ctx, args, everywhere)
 			return afterComma(found, toComplete), err

@@ -4,15 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -22,25 +20,16 @@ func Sets(c *connection.Connection) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return words{c}.ask(cmd, words{c}.sets)
-	}
-}
-
-// Runs completes the ID of a run to which the user can roll back the set in the arguments.
-func Runs(c *connection.Connection) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) != 1 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) { return words{c}.runs(ctx, args[0]) })
+		return Ask(cmd, words{c}.sets)
 	}
 }
 
 func (c words) completeSets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return c.ask(cmd, c.sets)
+	return Ask(cmd, c.sets)
 }
 
-func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+// Ask returns the names as completions. It waits for them only as long as a person would.
+func Ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	found, err := names(ctx)
@@ -61,37 +50,12 @@ func (c words) sets(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := setrun.All(ctx, client, namespace)
+	all, err := store.All(ctx, client, namespace)
 	names := make([]string, len(all))
 	for i, set := range all {
-		names[i] = setrun.Spelled(set.Record.Parent)
+		names[i] = store.Spelled(set.Record.Parent)
 	}
 	return names, err
-}
-
-// runs returns the successful runs of a set, newest first.
-func (c words) runs(ctx context.Context, name string) ([]string, error) {
-	client, err := c.Quick(ctx)
-	if err != nil {
-		return nil, err
-	}
-	namespace, _, err := c.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	set, err := setrun.Find(ctx, client, name, namespace)
-	if err != nil {
-		return nil, err
-	}
-	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
-	kept, err := keeper.Known(ctx)
-	var words []string
-	for _, r := range kept.List() {
-		if r.Usable() {
-			words = append(words, r.Name+"\t"+r.Started.UTC().Format(time.RFC3339)+", by "+r.Who)
-		}
-	}
-	return words, err
 }
 
 // Inventories completes KIND/NAMESPACE/NAME of objects that list what a tool applies.
@@ -106,7 +70,7 @@ func (c words) completeInventories(cmd *cobra.Command, _ []string, toComplete st
 		}
 		return kinds, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-	return c.ask(cmd, func(ctx context.Context) ([]string, error) { return c.inventories(ctx, typ) })
+	return Ask(cmd, func(ctx context.Context) ([]string, error) { return c.inventories(ctx, typ) })
 }
 
 func (c words) inventories(ctx context.Context, typ string) ([]string, error) {

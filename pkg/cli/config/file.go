@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+
 	"go.yaml.in/yaml/v3"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -118,7 +119,7 @@ func (s *sections) read(section []field, out *Settings) {
 			})
 		case "fieldManager":
 			if name, ok := s.text(f.name, f.value); ok {
-				if fault := input.ManagerFault(name); fault != "" {
+				if fault := choices.ManagerFault(name); fault != "" {
 					s.fault(f.value, "", "fieldManager %s", fault)
 				}
 				out.FieldManager = name

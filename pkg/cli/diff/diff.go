@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -34,12 +36,12 @@ import (
 
 type flags struct {
 	input      input.Flags
-	choices    input.ChoiceFlags
+	choices    choices.Flags
 	config     config.Flags
 	strict     verb.StrictFlags
 	set        setrun.Flags
 	output     string
-	serverSide input.ServerSideFlag
+	serverSide choices.ServerSideFlag
 }
 
 // Options are the parsed flags. The exported fields are those that another verb may set.
@@ -166,13 +168,16 @@ func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, er
 	if o.Found == nil || o.Covers != nil {
 		r.identify = sync.OnceValue(func() func() (event.Cluster, error) { return c.Identify(ctx, r.client) })
 	}
-	if r.plan, err = o.Input.Plan(ctx, c, r.client, o.Predictor, o.Out.Print); err != nil {
+	if r.plan, err = o.Input.Plan(ctx, c, r.client, o.check, o.Out.Print); err != nil {
 		return nil, err
 	}
-	r.done = o.Input.Types(ctx, r.client, r.plan, &r.predictor)
+	r.predictor.Schema, r.done = o.Input.Types(ctx, r.client, r.plan)
 	r.preflight = preflight.New(o.Out.Print, o.Set.Prune, r.plan)
 	return r, nil
 }
+
+// check refuses choices that do not fit the input.
+func (o *Options) check(p *plan.Plan) error { return choices.Check(p, o.Predictor, o.Out.Print) }
 
 // engine returns the engine of the run. member is the run of the set, or nil.
 func (r *run) engine(member *setrun.Run) *diff.Engine {

@@ -17,19 +17,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
 // Plan is like Order, but for verbs that write fields: it waits for kinds whose CRDs were just
-// applied, and refuses a choice that matches no object.
+// applied. The check may refuse the plan.
 func (o *Options) Plan(
-	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
+	ctx context.Context, c *connection.Connection, client *client.Client, check func(*plan.Plan) error, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.arrange(c, emit, func() (*plan.Plan, error) { return o.served(ctx, client, emit) })
 	if err == nil {
-		err = Check(p, predictor, emit)
+		err = check(p)
 	}
 	if err != nil {
 		o.prefetched.close()
@@ -84,17 +83,14 @@ func (o *Options) build(kinds map[schema.GroupVersionKind]object.Kind) (*plan.Pl
 	return p, err
 }
 
-// Types gives a predictor the kinds of the plan and a reader for their schemas. The caller must
-// call done at the end; done also closes the reader that Prefetched returns.
-func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
-	to.Known = new(local.Types).Of
+// Types returns a reader for the schemas of the plan's kinds. The caller must call done at the end;
+// done also closes the reader that Prefetched returns.
+func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
 	if o.prefetched != nil {
-		to.Schema = o.prefetched.schemas.of
-		return o.prefetched.close
+		return o.prefetched.schemas.of, o.prefetched.close
 	}
 	s := readSchemas(ctx, client, p)
-	to.Schema = s.of
-	return s.end
+	return s.of, s.end
 }
 
 // Prefetched returns the reader of the plan's objects; nil if there is none.

@@ -26,26 +26,13 @@ type Flags struct {
 	yes   bool
 }
 
-// NameFlag names a set; SpelledByKubectl is kubectl's name for the flag.
-const (
-	NameFlag         = "apply-set"
-	SpelledByKubectl = "applyset"
-)
-
 // LeaveFlag is the flag that takes objects out of their sets.
 const LeaveFlag = "leave-set"
-
-// AddName adds the flag that names a set.
-func AddName(flags *pflag.FlagSet, name *string, usage string) {
-	flags.StringVar(name, NameFlag, "", usage)
-	flags.StringVar(name, SpelledByKubectl, "", usage)
-	_ = flags.MarkHidden(SpelledByKubectl)
-}
 
 // Add adds the flags. writes is set for a verb that prunes, and not for a verb that only shows what
 // a prune would delete.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
-	AddName(flags, &f.name, "The set that the objects belong to, [KIND[.GROUP]/]NAME; KIND defaults to Secret")
+	verb.AddSetFlag(flags, &f.name, "The set that the objects belong to, [KIND[.GROUP]/]NAME; KIND defaults to Secret")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Remove the objects from their sets; cannot be combined with --apply-set")
 	prune := "Afterwards, delete members of the set that are no longer in the input"
 	if !writes {
@@ -176,14 +163,14 @@ func (o Options) AdoptionChoices() []predict.Choice {
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.yes}
 	var errs []error
-	if given(NameFlag) && given(SpelledByKubectl) {
-		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are the same flag: use one of them"))
+	if given(verb.SetFlag) && given(verb.SetFlagOfKubectl) {
+		errs = append(errs, errors.New("--"+verb.SetFlag+" and --"+verb.SetFlagOfKubectl+" are the same flag: use one of them"))
 	}
 	if f.name != "" {
 		_, _, err := applyset.ParseName(f.name)
-		errs = append(errs, verb.FlagError("--"+NameFlag, err))
-	} else if given(NameFlag) || given(SpelledByKubectl) {
-		errs = append(errs, errors.New("--"+NameFlag+" is empty"))
+		errs = append(errs, verb.FlagError("--"+verb.SetFlag, err))
+	} else if given(verb.SetFlag) || given(verb.SetFlagOfKubectl) {
+		errs = append(errs, errors.New("--"+verb.SetFlag+" is empty"))
 	}
 	var allowErr error
 	o.allow, allowErr = Allowed(f.allow)
@@ -195,7 +182,7 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	case f.name == "" && f.adopt:
 		errs = append(errs, errors.New("--allow-join requires --apply-set"))
 	case f.name != "" && f.leave:
-		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+NameFlag+" cannot be combined: with a set, the objects become its members"))
+		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+verb.SetFlag+" cannot be combined: with a set, the objects become its members"))
 	case f.prune && selected:
 		errs = append(errs, errors.New("-l and --prune cannot be combined: objects that do not match would be pruned"))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -26,7 +27,7 @@ const endTime = 15 * time.Second
 
 // Keeper keeps the history of one set.
 type Keeper struct {
-	Server Server
+	Server store.Server
 	Parent object.Ref
 	Who    string
 	// Keep is the number of runs to keep; zero keeps none.
@@ -258,7 +259,7 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 }
 
 // Promised returns a function that returns the kinds and namespaces of all runs in the history.
-func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
+func Promised(server store.Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
 			return applyset.Promise{}, nil // Such a set has no history.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -20,7 +21,7 @@ import (
 // full is a server that accepts no Secret, as with an exceeded quota. It lists no Secrets, or
 // returns the error unlisted.
 type full struct {
-	setrun.Server // nothing else is asked
+	store.Server // nothing else is asked
 
 	unlisted error
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -185,7 +186,7 @@ func (w *world) run(input []object.Key) error {
 			w.message = append(w.message, warned.Text)
 		}
 	}}
-	r.Delete = func(_ context.Context, _ *Set, d applyset.Decision) ([]applyset.Kept, error) {
+	r.Delete = func(_ context.Context, _ *store.Set, d applyset.Decision) ([]applyset.Kept, error) {
 		for _, m := range d.Doomed {
 			if err := w.step(); err != nil {
 				return nil, err

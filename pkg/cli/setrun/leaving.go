@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -56,16 +56,16 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 
 // Warn warns once about each set that has members among the collected objects. The parameter
 // (would) is true if nothing was written. Warn ignores failed requests.
-func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
+func (l *LeavingMembers) Warn(ctx context.Context, server store.Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(l.sets)) {
 		refs := l.sets[id]
 		slices.SortFunc(refs, object.Ref.Compare)
-		parent := find(ctx, server, id, refs)
+		parent := store.FindByID(ctx, server, id, refs)
 		of, name := "this set", option(parent)
 		if parent.Name == "" {
-			of, name = "the set "+id, "--"+NameFlag+"=NAME"
+			of, name = "the set "+id, "--"+verb.SetFlag+"=NAME"
 		}
 		emit(event.Warned{Ref: parent, Text: l.text(refs, of, name, would)})
 	}
@@ -95,95 +95,9 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 }
 
 func option(parent object.Ref) string {
-	message := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
+	message := "--" + verb.SetFlag + "=" + text.ShellQuote(store.Spelled(parent))
 	if parent.Namespace != "" {
 		message += " -n " + text.ShellQuote(parent.Namespace)
 	}
 	return message
-}
-
-// Spelled returns the name of the parent's set as a user in the parent's namespace would write it.
-func Spelled(parent object.Ref) string {
-	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
-}
-
-// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD that
-// contains other owners' objects, and a volume whose claim is kept, because the volume's deletion
-// would wait for the claim.
-func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
-	members, err := s.Members(ctx)
-	if err != nil {
-		return applyset.Decision{}, err
-	}
-	d := applyset.Decide(of, members)
-	for _, m := range d.Holders() {
-		by, err := s.claimed(ctx, m)
-		switch {
-		case by != "":
-			d = d.Keep(m, applyset.Holds, by)
-		case err != nil:
-			d = d.Keep(m, applyset.Unseen, err.Error())
-		}
-	}
-	for _, m := range slices.Clone(d.Doomed) {
-		if m.Ref.GVK.Group != "" || m.Ref.GVK.Kind != "PersistentVolume" {
-			continue
-		}
-		claim, err := s.claimOf(ctx, m)
-		goes := func(other applyset.Member) bool { return other.Ref.Key() == claim }
-		switch {
-		case err != nil:
-			d = d.Keep(m, applyset.Unseen, err.Error())
-		case claim.Name != "" && !slices.ContainsFunc(d.Doomed, goes):
-			d = d.Keep(m, applyset.Holds, claim.Ref().String())
-		}
-	}
-	return d, nil
-}
-
-// claimOf returns the claim of a volume; zero if there is none.
-func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, error) {
-	live, err := s.Server.Get(ctx, volume.Kind, volume.Ref)
-	if apierrors.IsNotFound(err) {
-		return object.Key{}, nil
-	}
-	if err != nil {
-		return object.Key{}, err
-	}
-	if phase, _, _ := unstructured.NestedString(live.Object, "status", "phase"); phase != "Bound" {
-		return object.Key{}, nil
-	}
-	claim := object.Key{Kind: "PersistentVolumeClaim"}
-	claim.Namespace, _, _ = unstructured.NestedString(live.Object, "spec", "claimRef", "namespace")
-	claim.Name, _, _ = unstructured.NestedString(live.Object, "spec", "claimRef", "name")
-	return claim, nil
-}
-
-// claimed returns another owner's object that would be deleted with a member; empty if there is
-// none.
-func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
-	live, err := s.Server.Get(ctx, m.Kind, m.Ref)
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	var (
-		mu    sync.Mutex
-		first object.Ref
-		by    string
-	)
-	err = s.Server.Contents(ctx, live, func(u *unstructured.Unstructured) {
-		whose := applyset.Owned(u, s.ID())
-		if whose == "" || u.GetDeletionTimestamp() != nil {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if ref := object.RefOf(u); by == "" || ref.Compare(first) < 0 {
-			first, by = ref, fmt.Sprintf("%s of %s", ref, whose)
-		}
-	})
-	return by, err
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -94,7 +95,7 @@ func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 		if err := attempts.Again(ctx); err != nil {
 			return err
 		}
-		if err := r.set.reread(ctx); err != nil {
+		if err := r.set.Reload(ctx); err != nil {
 			return err
 		}
 		if err := r.check(p); err != nil {
@@ -165,7 +166,7 @@ func (r *Run) withdraw(ctx context.Context) {
 			return false
 		}
 		_, err := r.Server.Preferred(ctx, gk)
-		return isUnserved(err)
+		return store.IsUnserved(err)
 	})
 	if !p.Equal(r.set.Record.Promise) {
 		_ = r.set.Write(ctx, p, false)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -55,7 +56,7 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 // Order orders members for deletion, in reverse apply order. A member is deleted only if its UID is
 // unchanged, and if the decision for its current version is still to delete it. Members that no
 // longer exist are skipped.
-func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
+func Order(ctx context.Context, reader object.LiveReader, set *store.Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -22,7 +23,7 @@ import (
 
 // Run is one run on a set: an apply or a diff. Server, Namespace and Emit are required.
 type Run struct {
-	Server Server
+	Server store.Server
 	// Namespace is the namespace of the parent, if the parent's kind has one.
 	Namespace string
 	DryRun    object.DryRun
@@ -37,7 +38,7 @@ type Run struct {
 	Shown func(d applyset.Decision)
 	// Delete deletes the doomed members and waits until they are gone. It returns the members that
 	// were kept.
-	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
+	Delete func(ctx context.Context, set *store.Set, d applyset.Decision) (stayed []applyset.Kept, err error)
 	// Lock locks the set; nil if nothing is written. It creates the namespace of the parent with
 	// the callback (brings), which may be nil.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
@@ -48,7 +49,7 @@ type Run struct {
 	Emit func(event.Event)
 
 	options Options
-	set     *Set
+	set     *store.Set
 	// shown is the decision on what to prune, as made before the first write.
 	input []applyset.Input
 	shown applyset.Decision
@@ -76,9 +77,9 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options = o
 	r.named = &names{known: map[string]object.Ref{}, find: func(id string, member object.Ref) object.Ref {
-		return find(ctx, r.Server, id, []object.Ref{member})
+		return store.FindByID(ctx, r.Server, id, []object.Ref{member})
 	}}
-	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
+	if r.set, err = store.Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
 		return err
 	}
 	early := r.Approve != nil && r.brings(p) != nil
@@ -172,16 +173,16 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	live, err := r.Server.Get(ctx, r.set.Kind, r.set.Record.Parent)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.set.forget()
+		r.set.Forget()
 		return nil
 	case err != nil:
 		return err
 	}
-	return r.set.read(ctx, live)
+	return r.set.Load(ctx, live)
 }
 
 // Set returns the set; nil before Begin.
-func (r *Run) Set() *Set { return r.set }
+func (r *Run) Set() *store.Set { return r.set }
 
 // check returns an error if the set cannot be written or cannot contain the input.
 func (r *Run) check(p *plan.Plan) error {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
@@ -113,8 +114,8 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 	if err != nil {
 		return err
 	}
-	set, err := setrun.Must(ctx, client, o.name, namespace)
-	if gone, absent := errors.AsType[*setrun.AbsentError](err); absent {
+	set, err := store.Must(ctx, client, o.name, namespace)
+	if gone, absent := errors.AsType[*store.AbsentError](err); absent {
 		return o.leftover(ctx, client, gone, lock)
 	}
 	if err != nil {
@@ -130,7 +131,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 		}
 		defer lock.Release(ctx)
 		// Another run may have changed the set while this run waited for the lock.
-		if set, err = setrun.Must(ctx, client, o.name, namespace); err != nil {
+		if set, err = store.Must(ctx, client, o.name, namespace); err != nil {
 			return err
 		}
 		if err := set.Record.Check(); err != nil {
@@ -145,7 +146,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 
 // leftover removes the history and the Lease if an earlier run was killed after it had deleted the
 // parent.
-func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client, gone *setrun.AbsentError, lock *setrun.Locking) error {
+func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client, gone *store.AbsentError, lock *setrun.Locking) error {
 	_, err := client.Get(ctx, setrun.LeaseKind(), setrun.LeaseOf(gone.Parent))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
@@ -161,7 +162,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 	}
 	defer lock.Release(ctx)
 	// Another run may have recreated the set.
-	if _, err := setrun.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*setrun.AbsentError)) {
+	if _, err := store.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*store.AbsentError)) {
 		return cmp.Or(err, fmt.Errorf("%s: %w", gone.Parent, errBegunAnew))
 	}
 	return o.forget(ctx, held, client, gone.Parent, lock)
@@ -191,7 +192,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 }
 
 // delete deletes the members of the set. It also deletes the parent, unless members are kept.
-func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *setrun.Set) error {
+func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *store.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
 		return err
@@ -249,7 +250,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 }
 
 // parentStays returns the reason to keep the live parent; empty if it may be deleted.
-func parentStays(set *setrun.Set, live *unstructured.Unstructured, stayed int) string {
+func parentStays(set *store.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:
 		return "it still has " + text.Count(stayed, "member")

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -39,7 +42,7 @@ type rollbackFlags struct {
 	dryRun      string
 	output      string
 	yes, atomic bool
-	choices     input.ChoiceFlags
+	choices     choices.Flags
 	await       await.Flags
 	lock        setrun.LockFlags
 }
@@ -82,7 +85,7 @@ continues it.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.to, "to", "", "ID of the RUN to roll back to; with an unknown ID, the runs are listed")
-	help.Complete(cmd, "to", completion.Runs(c))
+	help.Complete(cmd, "to", completeRuns(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Roll back without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only if the changes match this DIGEST, which an earlier command printed; for CI")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what the server would change; server and client are the same here")
@@ -236,7 +239,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	set, err := setrun.Must(ctx, client, o.name, namespace)
+	set, err := store.Must(ctx, client, o.name, namespace)
 	if err != nil {
 		return history.Run{}, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -113,7 +114,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 		return err
 	}
 	if o.name != "" {
-		set, err := setrun.Must(ctx, client, o.name, namespace)
+		set, err := store.Must(ctx, client, o.name, namespace)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	if o.everywhere {
 		namespace = ""
 	}
-	all, err := setrun.All(ctx, client, namespace)
+	all, err := store.All(ctx, client, namespace)
 	faults := []error{err}
 	if err == nil {
 		o.out.Print(event.Planned{})
@@ -143,7 +144,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	return errors.Join(faults...)
 }
 
-func eventOf(ctx context.Context, client *client.Client, set *setrun.Set) event.Set {
+func eventOf(ctx context.Context, client *client.Client, set *store.Set) event.Set {
 	r := set.Record
 	reported := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
 	reported.Lock, reported.LastRun = setrun.LockState(ctx, client, r.Parent, client.Now())
@@ -159,7 +160,7 @@ func eventOf(ctx context.Context, client *client.Client, set *setrun.Set) event.
 	return reported
 }
 
-func runsOf(ctx context.Context, client *client.Client, set *setrun.Set) ([]event.SetRun, error) {
+func runsOf(ctx context.Context, client *client.Client, set *store.Set) ([]event.SetRun, error) {
 	keeper := setrun.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -65,7 +65,7 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 }
 
 func members(ctx context.Context, client *client.Client, name, namespace string) ([]Target, error) {
-	set, err := setrun.Must(ctx, client, name, namespace)
+	set, err := store.Must(ctx, client, name, namespace)
 	if err != nil {
 		return nil, err
 	}

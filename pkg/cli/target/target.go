@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -32,7 +32,7 @@ type Flags struct {
 
 // AddSet adds the flag that selects the members of a set.
 func (f *Flags) AddSet(cmd *cobra.Command) {
-	setrun.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, instead of a TYPE")
+	verb.AddSetFlag(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, instead of a TYPE")
 }
 
 // Add adds the flags to a command.
@@ -115,7 +115,7 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 
 func (f *Flags) toSet(args []string) (Targets, error) {
 	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
-		return Targets{}, errors.New("--" + setrun.NameFlag + " selects only members of a set: it cannot be combined with names, files, selectors, --all or -A")
+		return Targets{}, errors.New("--" + verb.SetFlag + " selects only members of a set: it cannot be combined with names, files, selectors, --all or -A")
 	}
 	_, _, err := applyset.ParseName(f.Set)
 	return Targets{Set: f.Set}, err

@@ -1,11 +1,11 @@
-package setrun
+package store
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,7 +60,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 		}
 		var found []*unstructured.Unstructured
 		err := server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found = append(found, u) })
-		if err != nil && !isUnserved(err) {
+		if err != nil && !IsUnserved(err) {
 			err = fmt.Errorf("sets whose parent is a %s: %w", kind.GVK.GroupKind(), err)
 			switch {
 			case !apierrors.IsForbidden(err):
@@ -74,7 +74,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 		for _, u := range found {
 			u.SetGroupVersionKind(kind.GVK)
 			s := &Set{Server: server, Kind: kind}
-			if err := s.read(ctx, u); err != nil {
+			if err := s.Load(ctx, u); err != nil {
 				faults = append(faults, err)
 				continue
 			}
@@ -110,7 +110,7 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	faults := []error{err}
 	for _, name := range types { // RESOURCE.GROUP
 		kind, err := server.Resource(ctx, name)
-		if isUnserved(err) {
+		if IsUnserved(err) {
 			continue
 		}
 		faults = append(faults, err)
@@ -121,35 +121,9 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds the name of each set from its ID, once per run. A member's label holds only the ID.
-type names struct {
-	find func(id string, member object.Ref) (parent object.Ref)
-
-	mu    sync.Mutex
-	known map[string]object.Ref
-}
-
-func (n *names) fill(claims []applyset.Claim, member object.Ref) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i, c := range claims {
-		if c.Mark != applyset.PartOfLabel {
-			continue
-		}
-		parent, known := n.known[c.Name]
-		if !known {
-			parent = n.find(c.Name, member)
-			n.known[c.Name] = parent
-		}
-		if parent.Name != "" {
-			claims[i].Name = parent.String()
-		}
-	}
-}
-
-// find returns the parent of the set; zero if it is not found. Without permission to list all
+// FindByID returns the parent of the set with an ID; zero if it is not found. Without permission to list all
 // namespaces, it searches only the members' namespaces.
-func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
+func FindByID(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
 	kinds, _ := parents(ctx, server)
 	for _, kind := range kinds {
 		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
@@ -182,4 +156,9 @@ func namespacesOf(refs []object.Ref) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// Spelled returns the name of the parent's set as a user in the parent's namespace would write it.
+func Spelled(parent object.Ref) string {
+	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }

@@ -1,4 +1,5 @@
-package setrun
+// Package store finds and writes sets in the cluster: parents and members of KEP-3659.
+package store
 
 import (
 	"cmp"
@@ -67,7 +68,7 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 		ref.Namespace = namespace
 	}
 	s.Record.Parent = ref
-	s.forget()
+	s.Forget()
 	if err := s.mayBeParent(ctx); err != nil {
 		return nil, err
 	}
@@ -81,15 +82,16 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case err != nil:
 		return nil, err
 	}
-	return s, s.read(ctx, live)
+	return s, s.Load(ctx, live)
 }
 
-func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
+// Load takes over the live parent. The error is from the server, which resolves the parent's kinds.
+func (s *Set) Load(ctx context.Context, live *unstructured.Unstructured) error {
 	s.Exists, s.Live, s.Record = true, live, applyset.Read(live)
 	var kinds []schema.GroupKind
 	for _, gr := range s.Record.Resources {
 		kind, err := s.Server.Resource(ctx, gr.String())
-		if isUnserved(err) {
+		if IsUnserved(err) {
 			continue
 		}
 		if err != nil {
@@ -150,7 +152,7 @@ func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	for _, gk := range s.Record.Promise.Kinds {
 		group.Go(func() error {
 			kind, err := s.Server.Preferred(ctx, gk)
-			if isUnserved(err) {
+			if IsUnserved(err) {
 				mu.Lock()
 				defer mu.Unlock()
 				s.Unserved = append(s.Unserved, gk)
@@ -168,7 +170,7 @@ func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 				defer mu.Unlock()
 				found[m.Ref.Key()] = m
 			})
-			if isUnserved(err) {
+			if IsUnserved(err) {
 				return nil
 			}
 			return err
@@ -248,8 +250,8 @@ func (s *Set) Blind(input applyset.Promise) string {
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 
-// isUnserved reports whether an error proves that a kind is not served.
-func isUnserved(err error) bool {
+// IsUnserved reports whether an error proves that a kind is not served.
+func IsUnserved(err error) bool {
 	if err == nil || !meta.IsNoMatchError(err) {
 		return false
 	}
@@ -257,19 +259,21 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-func (s *Set) forget() {
+// Forget makes s a set that does not exist yet.
+func (s *Set) Forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {
 		s.Record.Promise.Namespaces = []string{namespace}
 	}
 }
 
-func (s *Set) reread(ctx context.Context) error {
+// Reload reads the parent again.
+func (s *Set) Reload(ctx context.Context) error {
 	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
 	if err != nil {
 		return err
 	}
-	return s.read(ctx, live)
+	return s.Load(ctx, live)
 }
 
 // Write writes the parent with a promise. It returns a conflict error if the parent has changed
@@ -287,5 +291,5 @@ func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error 
 	if err != nil || dryRun {
 		return err
 	}
-	return s.read(ctx, live)
+	return s.Load(ctx, live)
 }
