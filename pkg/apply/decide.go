@@ -44,7 +44,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 				decided = append(decided, t)
 			}
 		}
-		e.each(ctx, decided, e.askAgain)
+		e.concurrently(ctx, decided, e.askAgain)
 	}
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
@@ -167,7 +167,7 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, intended func(o
 	var items []plan.Item
 	for _, ph := range phases {
 		for _, item := range ph.Items {
-			if key := item.Key(); intended(key) && !e.waited[key] && e.done.there(key) {
+			if key := item.Key(); intended(key) && !e.waited[key] && e.done.exists(key) {
 				e.waited[key] = true
 				items = append(items, item)
 			}

@@ -159,7 +159,7 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 			unasked = append(unasked, t)
 		}
 	}
-	e.each(ctx, unasked, e.askOne)
+	e.concurrently(ctx, unasked, e.askOne)
 	for _, t := range f.targets {
 		switch {
 		case t.done:
@@ -174,16 +174,16 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask sends a dry run for each target whose result cannot be determined from the live object. It
+// dryRun sends a dry run for each target whose result cannot be determined from the live object. It
 // returns the targets to write.
-func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
+func (e *Engine) dryRun(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
 		if t.Verdict == noop.Doubtful || t.Verdict == noop.Contested {
 			doubtful = append(doubtful, t)
 		}
 	}
-	e.each(ctx, doubtful, e.askOne)
+	e.concurrently(ctx, doubtful, e.askOne)
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 

@@ -18,7 +18,7 @@ type record struct {
 	aliases map[object.Key]object.Key
 }
 
-func (r *record) note(key object.Key, action event.Action) {
+func (r *record) setAction(key object.Key, action event.Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.actions == nil {
@@ -78,8 +78,8 @@ func (r *record) action(key object.Key) event.Action {
 	return r.actions[key]
 }
 
-// there reports whether the object was applied, even if nothing changed.
-func (r *record) there(key object.Key) bool {
+// exists reports whether the object was applied, even if nothing changed.
+func (r *record) exists(key object.Key) bool {
 	switch r.action(key) {
 	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:
 		return true

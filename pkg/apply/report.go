@@ -20,7 +20,7 @@ func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.done.note(a.Ref.Key(), a.Action)
+	e.done.setAction(a.Ref.Key(), a.Action)
 	e.Emit(a)
 }
 

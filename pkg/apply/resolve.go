@@ -196,7 +196,7 @@ func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 
 func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 	for _, key := range item.Bringers {
-		if e.done.there(key) {
+		if e.done.exists(key) {
 			return key, true
 		}
 	}
@@ -209,7 +209,7 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 func (e *Engine) awaited(item plan.Item) (object.Key, bool) {
 	for _, key := range item.Bringers {
 		running := key.Kind != definitionKind && key.Kind != "APIService" && e.done.action(key) == event.Unchanged
-		if e.done.there(key) && (!running || e.AwaitKinds > 0) {
+		if e.done.exists(key) && (!running || e.AwaitKinds > 0) {
 			return key, true
 		}
 	}

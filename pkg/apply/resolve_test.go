@@ -96,7 +96,7 @@ func TestRunWaitsForOperatorsOnlyIfWritten(t *testing.T) {
 	} {
 		e := &newRun(&fake{}).engine
 		e.AwaitKinds = test.await
-		e.done.note(test.bringer, test.action)
+		e.done.setAction(test.bringer, test.action)
 		if _, waits := e.awaited(plan.Item{Bringers: []object.Key{test.bringer}}); waits != test.waits {
 			t.Errorf("%s, %s, await %s: waits %t", test.bringer.Kind, test.action, test.await, waits)
 		}

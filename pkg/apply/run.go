@@ -76,7 +76,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.finishEach(ctx, f, e.guess)
 		f = found{}
 	}
-	f.targets = e.decide(ctx, ph, e.ask(ctx, f.targets))
+	f.targets = e.decide(ctx, ph, e.dryRun(ctx, f.targets))
 	switch contested := slices.ContainsFunc(f.targets, (*target).contested); {
 	case contested && e.ContinueOnConflict:
 		f.targets = slices.DeleteFunc(f.targets, func(t *target) bool {
@@ -103,7 +103,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	}
 	for late := e.finishEach(ctx, f, do); len(late) > 0; {
 		late = e.decideLate(ctx, ph, late)
-		e.each(ctx, late, do)
+		e.concurrently(ctx, late, do)
 	}
 	return true
 }
@@ -112,12 +112,12 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 // memory. The client limits the request rate.
 const side = 256
 
-func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
+func (e *Engine) concurrently(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	var g errgroup.Group
 	g.SetLimit(side)
 	for _, t := range targets {
 		g.Go(func() error {
-			e.one(ctx, t, do)
+			e.process(ctx, t, do)
 			return nil
 		})
 	}
@@ -129,7 +129,7 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {
-		e.one(ctx, t, do)
+		e.process(ctx, t, do)
 		if t.late {
 			mu.Lock()
 			defer mu.Unlock()
@@ -158,7 +158,7 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 	return late
 }
 
-func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *target)) {
+func (e *Engine) process(ctx context.Context, t *target, do func(context.Context, *target)) {
 	if ctx.Err() != nil {
 		t.done = true
 		e.skip(t.Item, context.Cause(ctx))

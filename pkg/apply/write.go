@@ -53,11 +53,11 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			e.accepted(ctx, t, answer)
 			return
 		case t.overtaken(err):
-			if e.next(ctx, t, err) {
+			if e.prepareNext(ctx, t, err) {
 				return
 			}
 		case object.MayBeWritten(err) && ctx.Err() == nil:
-			e.lost(ctx, t, err)
+			e.settleLost(ctx, t, err)
 			return
 		default:
 			e.refused(ctx, t, err)
@@ -74,10 +74,10 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	e.failTarget(ctx, t, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
-// next prepares another attempt after another client has written the object. If the object is as it
+// prepareNext prepares another attempt after another client has written the object. If the object is as it
 // was meant to be, an attempt of ours may have written it although its answer was lost. done means
 // that there is no further attempt.
-func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
+func (e *Engine) prepareNext(ctx context.Context, t *target, refusal error) (done bool) {
 	if object.MayBeWritten(refusal) && e.arrived(ctx, t) {
 		return true
 	}
@@ -97,7 +97,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	case t.Live == nil:
 		return e.appeared(ctx, t)
 	}
-	if err := e.again(ctx, t); err != nil {
+	if err := e.reread(ctx, t); err != nil {
 		e.refused(ctx, t, err)
 		return true
 	}
@@ -106,7 +106,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 
 // appeared handles a create that failed because the object already exists.
 func (e *Engine) appeared(ctx context.Context, t *target) (done bool) {
-	if err := e.again(ctx, t); err != nil {
+	if err := e.reread(ctx, t); err != nil {
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 		return true
 	}
@@ -119,9 +119,9 @@ func (e *Engine) appeared(ctx context.Context, t *target) (done bool) {
 	return e.contest(t)
 }
 
-// lost handles a write that got no response. The write succeeded if the object is as predicted
+// settleLost handles a write that got no response. The write succeeded if the object is as predicted
 // (edge case 85).
-func (e *Engine) lost(ctx context.Context, t *target, err error) {
+func (e *Engine) settleLost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, unknownError(err))
 	}
@@ -237,7 +237,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 				return err
 			}
 		}
-		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
+		if err := e.reread(ctx, t); err != nil || t.Unchecked == "" {
 			return err
 		}
 		if overtaken == nil {
@@ -248,7 +248,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	}
 }
 
-func (e *Engine) again(ctx context.Context, t *target) error {
+func (e *Engine) reread(ctx context.Context, t *target) error {
 	if err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	case apierrors.IsConflict(err) && !object.MayBeWritten(err):
 		e.fail(ctx, t.Item, errNameTaken)
 	case object.MayBeWritten(err) && ctx.Err() == nil:
-		e.lost(ctx, t, err)
+		e.settleLost(ctx, t, err)
 	default:
 		e.fail(ctx, t.Item, goneError(e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err)))
 	}
@@ -319,7 +319,7 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 			return ""
 		}
 		t.anew = nil
-		switch err := e.again(ctx, t); {
+		switch err := e.reread(ctx, t); {
 		case err != nil && !e.mustRecreate(ctx, t, err):
 			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 		case e.confirmed(ctx, t):

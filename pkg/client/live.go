@@ -53,7 +53,7 @@ type reading struct {
 	visit func(i int, live *unstructured.Unstructured, err error)
 }
 
-func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
+func (r *reading) onRead(i int, live *unstructured.Unstructured, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.visit(i, live, err)
@@ -89,7 +89,7 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
 	case !slices.Contains(r.kind.Verbs, "list"), few && !definitions:
-		r.each(ctx, wanted{namespace: left})
+		r.readOneByOne(ctx, wanted{namespace: left})
 	case definitions && (few || len(left) <= apart && !r.client.requests.Narrow()):
 		var wait sync.WaitGroup
 		for name, i := range left {
@@ -111,7 +111,7 @@ func (r *reading) together(ctx context.Context, sel object.Selection, left wante
 		return pageLimit, page.RemainingItemCount != nil && *page.RemainingItemCount <= int64(farMore*left.count())
 	})
 	if transport.Denied(err) || err == nil && !whole {
-		r.each(ctx, left)
+		r.readOneByOne(ctx, left)
 		return
 	}
 	r.missing(left, err)
@@ -120,12 +120,12 @@ func (r *reading) together(ctx context.Context, sel object.Selection, left wante
 func (r *reading) missing(left wanted, err error) {
 	for _, names := range left {
 		for _, i := range names {
-			r.see(i, nil, err)
+			r.onRead(i, nil, err)
 		}
 	}
 }
 
-func (r *reading) each(ctx context.Context, left wanted) {
+func (r *reading) readOneByOne(ctx context.Context, left wanted) {
 	var g errgroup.Group
 	g.SetLimit(transport.MaxConcurrency)
 	for _, names := range left {
@@ -135,7 +135,7 @@ func (r *reading) each(ctx context.Context, left wanted) {
 				if apierrors.IsNotFound(err) {
 					live, err = nil, nil
 				}
-				r.see(i, live, err)
+				r.onRead(i, live, err)
 				return nil
 			})
 		}
@@ -198,7 +198,7 @@ func (r *reading) visitItem(text []byte, left wanted) error {
 		return err
 	}
 	delete(left[key.Namespace], key.Name)
-	r.see(i, live, nil)
+	r.onRead(i, live, nil)
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	if err != nil {
 		return err
 	}
-	err = c.each(ctx, query{
+	err = c.visit(ctx, query{
 		kind: kind, sel: which, fields: fields, visit: visit,
 		do: c.sender(object.Ref{GVK: kind.GVK, Namespace: which.Namespace}),
 	})
@@ -237,7 +237,7 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 // metadata.
 func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selection) ([]string, error) {
 	var names []string
-	err := c.each(ctx, query{
+	err := c.visit(ctx, query{
 		kind: kind, sel: sel, metadata: true,
 		begin: func() { names = nil },
 		visit: func(u *unstructured.Unstructured) { names = append(names, u.GetName()) },
@@ -264,9 +264,9 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each visits all selected objects, page by page. If the list expires between two pages, it may
+// visit visits all selected objects, page by page. If the list expires between two pages, it may
 // have to start over, and q.begin is called again. If q.begin is nil, objects may be visited twice.
-func (c *Client) each(ctx context.Context, q query) error {
+func (c *Client) visit(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{
 		Kind: q.kind, Size: cmp.Or(q.size, selectPage), AnyTime: true,
@@ -335,7 +335,7 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 // Metadata lists the metadata of the selected objects. If the list expires between two pages,
 // Metadata may visit objects twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
-	return c.each(ctx, query{
+	return c.visit(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,
 		do: c.sender(object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}),
 	})

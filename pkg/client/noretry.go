@@ -111,18 +111,18 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 
 // Select is like [Client.Select], but without retries.
 func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
-	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
+	return n.visit(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
 // SelectLarge is like [NoRetry.Select], but with small pages, for large objects such as CRDs.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
-	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
+	return n.visit(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
 
 // Metadata returns the metadata of the selected objects.
 func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
 	var items []unstructured.Unstructured
-	err := n.each(ctx, gvk, query{
+	err := n.visit(ctx, gvk, query{
 		sel: sel, metadata: true,
 		begin: func() { items = nil },
 		visit: func(u *unstructured.Unstructured) { items = append(items, *u) },
@@ -130,7 +130,7 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 	return items, err
 }
 
-func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query) error {
+func (n *NoRetry) visit(ctx context.Context, gvk schema.GroupVersionKind, q query) error {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 	q.kind, q.do = kind, func(ctx context.Context, send sending) error {
 		return n.do(ctx, object.Ref{GVK: gvk, Namespace: q.sel.Namespace}, send)
 	}
-	if err = n.client.each(ctx, q); transport.Unserved(err) {
+	if err = n.client.visit(ctx, q); transport.Unserved(err) {
 		return discovery.NoneOf(kind)
 	}
 	return err

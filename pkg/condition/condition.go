@@ -156,7 +156,7 @@ type inCEL struct{ expression *cel.Expression }
 func compileCEL(l *cel.Language, one Spec) (*inCEL, error) {
 	x, err := l.Compile(one.Expression)
 	if err != nil {
-		return nil, one.wrong(err)
+		return nil, one.invalid(err)
 	}
 	return &inCEL{x}, nil
 }
@@ -168,8 +168,8 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong returns the error with its position in Text instead of the expression.
-func (s Spec) wrong(err error) error {
+// invalid returns the error with its position in Text instead of the expression.
+func (s Spec) invalid(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
 		return err

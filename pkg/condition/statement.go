@@ -43,7 +43,7 @@ func compileRule(gvk schema.GroupVersionKind, rule Rule) (*declared, error) {
 	if text := rule.Message.Text; text != "" {
 		m, err := l.CompileMessage(text)
 		if err != nil {
-			messageErr = wrongIn(rule.Message, Spec{Kind: CEL, Text: text, Expression: text}.wrong(err))
+			messageErr = wrongIn(rule.Message, Spec{Kind: CEL, Text: text, Expression: text}.invalid(err))
 		} else {
 			out.message, out.read = m, out.read.And(m.Read)
 		}
@@ -79,7 +79,7 @@ func (r *declared) evaluate(ctx context.Context, obj map[string]any, now time.Ti
 	byConventions := func() Verdict { return otherwise.evaluate(obj, now) }
 	if r.fail != nil {
 		if v := r.fail.evaluate(ctx, obj, now); v.Met {
-			return Verdict{Failed: true, Reason: "Failed", Message: r.say(ctx, obj, "it has failed", byConventions), Values: v.Values}
+			return Verdict{Failed: true, Reason: "Failed", Message: r.messageOf(ctx, obj, "it has failed", byConventions), Values: v.Values}
 		} else if v.Err != nil {
 			return v
 		}
@@ -99,11 +99,11 @@ func (r *declared) evaluate(ctx context.Context, obj map[string]any, now time.Ti
 	}
 	if r.fail == nil {
 		if v := byConventions(); v.Failed {
-			v.Message = r.say(ctx, obj, v.Message, byConventions)
+			v.Message = r.messageOf(ctx, obj, v.Message, byConventions)
 			return v
 		}
 	}
-	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
+	return Verdict{Reason: "InProgress", Message: r.messageOf(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
 // failure returns a condition that clearly reports a failure and that the rule does not mention;
@@ -117,9 +117,9 @@ func (r *declared) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the rule's message, or else the message of the conventions, or else the given
+// messageOf returns the rule's message, or else the message of the conventions, or else the given
 // sentence.
-func (r *declared) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
+func (r *declared) messageOf(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if message := r.message.Say(ctx, obj); message != "" {
 			return message

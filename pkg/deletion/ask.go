@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-func (e *Engine) ask(ctx context.Context, t *target) {
+func (e *Engine) requestDeletion(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
 	}
@@ -30,7 +30,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	e.mu.Unlock()
 	if e.DryRun == object.DryRunClient {
 		if e.goesAt(t, live, &object.Deletion{}) {
-			e.end(t, event.Deleted{Action: event.Gone})
+			e.reportEnd(t, event.Deleted{Action: event.Gone})
 		}
 		return
 	}
@@ -48,10 +48,10 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 			e.accepted(t, left)
 			return
 		case apierrors.IsNotFound(err), isUnserved(err):
-			e.end(t, event.Deleted{Action: event.Gone})
+			e.reportEnd(t, event.Deleted{Action: event.Gone})
 			return
 		case object.MayBeWritten(err) && ctx.Err() == nil:
-			e.lost(ctx, t, err)
+			e.settleLost(ctx, t, err)
 			return
 		case !apierrors.IsConflict(err):
 			e.fail(ctx, t, "delete", err)
@@ -61,7 +61,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 			e.fail(ctx, t, "delete", err)
 			return
 		}
-		if live = e.still(ctx, t); live == nil {
+		if live = e.liveTarget(ctx, t); live == nil {
 			return
 		}
 	}
@@ -75,20 +75,20 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 		return true
 	}
 	if why := t.Stays(live); why != "" {
-		e.end(t, event.Deleted{Action: event.Kept, Reason: why})
+		e.reportEnd(t, event.Deleted{Action: event.Kept, Reason: why})
 		return false
 	}
 	how.ResourceVersion = live.GetResourceVersion()
 	return true
 }
 
-func (e *Engine) lost(ctx context.Context, t *target, err error) {
+func (e *Engine) settleLost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
 	case apierrors.IsNotFound(readErr), isUnserved(readErr):
-		e.end(t, event.Deleted{Action: event.Gone})
+		e.reportEnd(t, event.Deleted{Action: event.Gone})
 	case readErr == nil && live.GetUID() != t.uid:
-		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+		e.reportEnd(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	case readErr == nil && live.GetDeletionTimestamp() != nil:
 		e.accepted(t, live)
 	default:
@@ -111,15 +111,15 @@ func (e *Engine) begin(t *target) bool {
 	return true
 }
 
-func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
+func (e *Engine) liveTarget(ctx context.Context, t *target) *unstructured.Unstructured {
 	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
-		e.end(t, event.Deleted{Action: event.Gone})
+		e.reportEnd(t, event.Deleted{Action: event.Gone})
 	case err != nil:
 		e.fail(ctx, t, "get", err)
 	case live.GetUID() != t.uid:
-		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+		e.reportEnd(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	default:
 		return live
 	}
@@ -134,23 +134,23 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	case live == nil, e.DryRun == object.DryRunServer:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	case e.Wait:
-		t.goes()
+		t.markTerminating()
 		t.asked = time.Now()
 		t.moved = t.asked
 		t.returned = live.GetDeletionTimestamp() == nil
 		if t.live == nil || object.Newer(live.GetResourceVersion(), t.live.GetResourceVersion()) {
-			e.see(t, live)
+			e.onRead(t, live)
 		}
 	case live.GetDeletionTimestamp() == nil:
 		e.finish(t, event.Deleted{Action: event.Gone}) // For some kinds, the answer is the deleted object.
 	default:
-		t.keep(live)
+		t.remember(live)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
 }
 
 // The client already limits the rate of requests. The limit on goroutines only bounds memory use.
-func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
+func (e *Engine) concurrently(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
 	var g errgroup.Group
 	g.SetLimit(side)
@@ -190,7 +190,7 @@ const (
 	countLast  = 10 * time.Second
 )
 
-func (c *contents) next(asked time.Time) time.Time {
+func (c *contents) nextRead(asked time.Time) time.Time {
 	if c.due.IsZero() {
 		return asked.Add(countAfter)
 	}

@@ -178,7 +178,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	if e.Finalizer != "" {
 		e.release(ctx, targets)
 	} else {
-		e.each(ctx, targets, e.ask)
+		e.concurrently(ctx, targets, e.requestDeletion)
 	}
 	if e.keepsWatch() {
 		e.await(watching, targets)

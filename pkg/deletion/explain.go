@@ -13,7 +13,7 @@ import (
 
 // explain starts an explanation in the background. The engine must be locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
-	t.goes()
+	t.markTerminating()
 	x := &t.explanation
 	if x.running || x.passed {
 		return
@@ -132,7 +132,7 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-func (x *explanation) next(since time.Time, after time.Duration) time.Time {
+func (x *explanation) nextTime(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {
 		return again
@@ -148,10 +148,10 @@ func (x *explanation) over(moved, due time.Time) bool {
 	return !x.running && (x.passed || known)
 }
 
-// see records u, a new version of a terminating object. The engine must be locked.
-func (e *Engine) see(t *target, u *unstructured.Unstructured) {
-	t.keep(u)
-	t.goes()
+// onRead records u, a new version of a terminating object. The engine must be locked.
+func (e *Engine) onRead(t *target, u *unstructured.Unstructured) {
+	t.remember(u)
+	t.markTerminating()
 	next := markOf(u)
 	if t.marks == nil {
 		t.marks = map[string]bool{}
@@ -170,13 +170,13 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.marks[next.text()] = true
 	t.moved = time.Now()
 	if text != "" && !t.asked.IsZero() {
-		e.goes(t, event.Terminating{Ref: t.Ref, Text: text})
+		e.reportTerminating(t, event.Terminating{Ref: t.Ref, Text: text})
 	}
 }
 
-// goes reports progress at most once a second. A newer report replaces one that is still waiting.
+// reportTerminating reports progress at most once a second. A newer report replaces one that is still waiting.
 // The engine must be locked.
-func (e *Engine) goes(t *target, g event.Terminating) {
+func (e *Engine) reportTerminating(t *target, g event.Terminating) {
 	t.news = &g
 	if e.reportNews(t, time.Now()) > 0 {
 		e.wake()
@@ -217,7 +217,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 			t.moved = time.Now()
 		}
 		if n != before {
-			e.goes(t, event.Terminating{Ref: t.Ref, Done: c.most - n, Total: c.most})
+			e.reportTerminating(t, event.Terminating{Ref: t.Ref, Done: c.most - n, Total: c.most})
 		}
 	})
 }

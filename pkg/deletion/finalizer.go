@@ -75,7 +75,7 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 		}
 		return
 	}
-	e.each(ctx, eligible, e.releaseOne)
+	e.concurrently(ctx, eligible, e.releaseOne)
 }
 
 // releaseOne removes the finalizer from the version that was last seen. After a conflict, it reads
@@ -96,7 +96,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 			e.released(t, live) // Perhaps our own request removed it, and its answer was lost.
 			return
 		default:
-			e.end(t, event.Deleted{Action: event.Failed, Err: err})
+			e.reportEnd(t, event.Deleted{Action: event.Failed, Err: err})
 			return
 		}
 		left, err := e.Server.RemoveFinalizer(ctx, *t.kind, live, e.Finalizer)
@@ -105,7 +105,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 			e.released(t, left)
 			return
 		case apierrors.IsNotFound(err), isUnserved(err):
-			e.end(t, event.Deleted{Action: event.Gone})
+			e.reportEnd(t, event.Deleted{Action: event.Gone})
 			return
 		case !apierrors.IsConflict(err):
 			e.fail(ctx, t, "patch", err)
@@ -115,7 +115,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 			e.fail(ctx, t, "patch", err)
 			return
 		}
-		if live = e.still(ctx, t); live == nil {
+		if live = e.liveTarget(ctx, t); live == nil {
 			return
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	if t.done { // The watch may report the deletion before the answer arrives.
 		return
 	}
-	t.goes()
+	t.markTerminating()
 	t.explanation = explanation{} // The old one is about the finalizer.
 	switch {
 	case e.Wait:
@@ -137,7 +137,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	case len(object.Finalizers(left)) == 0:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	default:
-		t.keep(left)
+		t.remember(left)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
 }

@@ -55,7 +55,7 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	}
 }
 
-func (e *Engine) end(t *target, d event.Deleted) {
+func (e *Engine) reportEnd(t *target, d event.Deleted) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.finish(t, d)
@@ -92,7 +92,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 			err = denied(t, verb, err)
 		}
 	}
-	e.end(t, event.Deleted{Action: action, Err: err})
+	e.reportEnd(t, event.Deleted{Action: action, Err: err})
 }
 
 // stopped reports a target whose request an interrupt stopped before the server answered.
@@ -131,7 +131,7 @@ func denied(t *target, verb string, err error) error {
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
 		for _, it := range s.Items {
-			e.end(&target{Item: it, kind: &s.Kind}, event.Deleted{Action: event.Skipped, Err: why})
+			e.reportEnd(&target{Item: it, kind: &s.Kind}, event.Deleted{Action: event.Skipped, Err: why})
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		}
 		if t.lost {
 			t.lost = false
-			e.seek(ctx, t)
+			e.findRemaining(ctx, t)
 		}
 		if t.view.ended != nil {
 			e.finish(t, event.Deleted{Action: event.Unknown, Err: t.view.ended})
@@ -160,14 +160,14 @@ func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Tim
 		return next
 	}
 	if e.Counter != nil && holds(*t.kind) && !t.contents.running {
-		if at := t.contents.next(t.asked); at.After(now) {
+		if at := t.contents.nextRead(t.asked); at.After(now) {
 			next = earlier(next, at)
 		} else {
 			e.count(ctx, t)
 		}
 	}
 	if e.Explainer != nil && !t.explanation.running {
-		if at := t.explanation.next(t.quietSince(), e.stuckAfter()); at.After(now) {
+		if at := t.explanation.nextTime(t.quietSince(), e.stuckAfter()); at.After(now) {
 			next = earlier(next, at)
 		} else {
 			e.explain(ctx, t)
@@ -183,11 +183,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek handles a target that its selector no longer matches. If the object still exists, seek
+// findRemaining handles a target that its selector no longer matches. If the object still exists, seek
 // watches it by name.
-func (e *Engine) seek(ctx context.Context, t *target) {
+func (e *Engine) findRemaining(ctx context.Context, t *target) {
 	e.side.Go(func() {
-		if e.still(ctx, t) == nil {
+		if e.liveTarget(ctx, t) == nil {
 			return
 		}
 		e.mu.Lock()

@@ -68,14 +68,14 @@ type passage struct {
 	explanation explanation
 }
 
-func (t *target) goes() {
+func (t *target) markTerminating() {
 	if t.passage == nil {
 		t.passage = &passage{}
 	}
 }
 
-// keep stores a terminating object, or one that Stays needs.
-func (t *target) keep(u *unstructured.Unstructured) {
+// remember stores a terminating object, or one that Stays needs.
+func (t *target) remember(u *unstructured.Unstructured) {
 	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
 		t.live = u

@@ -124,7 +124,7 @@ func (v *view) receive(change object.Change) {
 		v.present(c.Object)
 	case object.Gone:
 		v.sees()
-		v.gone(c.Object)
+		v.deleted(c.Object)
 	case object.Synced:
 		v.sees()
 		v.synced = true
@@ -155,15 +155,15 @@ func (v *view) present(u *unstructured.Unstructured) {
 	case t.done:
 	case !t.found || !t.started:
 		t.found, t.uid = true, u.GetUID()
-		t.keep(u)
+		t.remember(u)
 	case t.uid != u.GetUID():
 		v.engine.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	default:
-		v.engine.see(t, u)
+		v.engine.onRead(t, u)
 	}
 }
 
-func (v *view) gone(u *unstructured.Unstructured) {
+func (v *view) deleted(u *unstructured.Unstructured) {
 	t := v.targets[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}]
 	switch {
 	case t == nil, t.done, u.GetUID() != "" && u.GetUID() != t.uid:
@@ -240,13 +240,13 @@ func (e *Engine) askUnseen(ctx context.Context, t *target) {
 		e.absent(t, "")
 		return
 	case t.UID != "" && apierrors.IsConflict(err):
-		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+		e.reportEnd(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 		return
 	case err != nil:
 		e.fail(ctx, t, "delete", err)
 		return
 	case live == nil, how.DryRun:
-		e.end(t, event.Deleted{Action: event.Gone})
+		e.reportEnd(t, event.Deleted{Action: event.Gone})
 		return
 	}
 	e.mu.Lock()
@@ -256,12 +256,12 @@ func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	_, err = e.Server.Delete(ctx, *t.kind, t.Ref, how)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
-		e.end(t, event.Deleted{Action: event.Gone})
+		e.reportEnd(t, event.Deleted{Action: event.Gone})
 	case apierrors.IsConflict(err):
-		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+		e.reportEnd(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	case !e.Wait:
-		e.end(t, event.Deleted{Action: event.Remains, Reason: acceptedUnseen})
+		e.reportEnd(t, event.Deleted{Action: event.Remains, Reason: acceptedUnseen})
 	default:
-		e.end(t, event.Deleted{Action: event.Unknown, Reason: acceptedUnseen, Err: t.view.ended})
+		e.reportEnd(t, event.Deleted{Action: event.Unknown, Reason: acceptedUnseen, Err: t.view.ended})
 	}
 }

@@ -100,7 +100,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if s.Sure { // Otherwise, the controller may be among the objects that could not be read.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
-	if i := slices.IndexFunc(leases, func(l Lease) bool { return l.of(t) }); i >= 0 && leases[i].Stale(r.Now) {
+	if i := slices.IndexFunc(leases, func(l Lease) bool { return l.mayBelongTo(t) }); i >= 0 && leases[i].Stale(r.Now) {
 		s.Evidence = append(s.Evidence, leases[i].String(r.Now))
 	} else if i >= 0 {
 		s.Lease = &leases[i]
@@ -139,7 +139,7 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 	for _, l := range leases {
 		if l.Ref.Namespace == c.Ref.Namespace && strings.HasPrefix(l.Holder, c.Ref.Name+"-") {
 			c.Lease = &l
-			if l.of(t) {
+			if l.mayBelongTo(t) {
 				c.clue(worthLease, "its Pod holds "+Name(l.Ref))
 				return
 			}
@@ -190,8 +190,8 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// of reports whether a controller with these traits would use this name for its Lease.
-func (l Lease) of(t traits) bool {
+// mayBelongTo reports whether a controller with these traits would use this name for its Lease.
+func (l Lease) mayBelongTo(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
 	}

@@ -110,14 +110,14 @@ func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, c
 				f.put(q, Answer{Err: context.Cause(ctx)})
 				return
 			}
-			f.put(q, g.ask(ctx, f, q, collectors[q]))
+			f.put(q, g.read(ctx, f, q, collectors[q]))
 		})
 	}
 	wait.Wait()
 	return context.Cause(ctx)
 }
 
-func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func() Collector) (a Answer) {
+func (g *Gatherer) read(ctx context.Context, f *Facts, q Question, collector func() Collector) (a Answer) {
 	g.mu.Lock()
 	g.sent++
 	g.mu.Unlock()

@@ -168,13 +168,13 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {
-			e.ask(ctx, &p)
+			e.dryRun(ctx, &p)
 			return nil
 		})
 	}
 }
 
-func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
+func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if err := e.Predictor.Orphaned(ctx, e.Server, p); err != nil {
 		e.reportUnknown(ctx, p.Item, err)

@@ -63,10 +63,10 @@ func SameField(object map[string]any, a, b Path) bool {
 // Same reports whether two objects have the same value at the path, or both have none. After a
 // create or update, a list may contain several items with one key; Same then compares all of them.
 func (p Path) Same(a, b map[string]any) bool {
-	return slices.EqualFunc(p.all(a), p.all(b), Equal)
+	return slices.EqualFunc(p.values(a), p.values(b), Equal)
 }
 
-func (p Path) all(object any) []any {
+func (p Path) values(object any) []any {
 	if len(p) == 0 {
 		return []any{object}
 	}
@@ -76,21 +76,21 @@ func (p Path) all(object any) []any {
 			return nil
 		}
 		if v, has := c[*p[0].FieldName]; has {
-			return p[1:].all(v)
+			return p[1:].values(v)
 		}
 	case []any:
 		at := Find(c, p[0])
 		if at < 0 {
 			return nil
 		}
-		found := p[1:].all(c[at])
+		found := p[1:].values(c[at])
 		if p[0].Index != nil {
 			return found
 		}
 		x := ItemsNamed(p[0])
 		for _, item := range c[at+1:] {
 			if x.Match(item, p[0]) == Exact {
-				found = append(found, p[1:].all(item)...)
+				found = append(found, p[1:].values(item)...)
 			}
 		}
 		return found

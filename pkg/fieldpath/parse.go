@@ -67,11 +67,11 @@ func (p *parser) path() (Path, error) {
 	p.given = p.text
 	p.text = strings.TrimRight(p.text, " \t\r\n")
 	p.space()
-	if p.end() || p.text[p.pos:] == "." {
+	if p.atEnd() || p.text[p.pos:] == "." {
 		return nil, errEmpty
 	}
 	var path Path
-	for !p.end() {
+	for !p.atEnd() {
 		pe, err := p.element(len(path) == 0)
 		if err != nil {
 			return nil, err
@@ -262,9 +262,9 @@ func (p *parser) close() error {
 	return nil
 }
 
-func (p *parser) end() bool { return p.pos >= len(p.text) }
+func (p *parser) atEnd() bool { return p.pos >= len(p.text) }
 
-func (p *parser) peek(c byte) bool { return !p.end() && p.text[p.pos] == c }
+func (p *parser) peek(c byte) bool { return !p.atEnd() && p.text[p.pos] == c }
 
 func (p *parser) accept(c byte) bool {
 	if p.peek(c) {

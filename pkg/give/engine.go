@@ -93,7 +93,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			out, entries := e.one(ctx, t)
+			out, entries := e.give(ctx, t)
 			mu.Lock()
 			defer mu.Unlock()
 			known.add(out, entries)
@@ -132,7 +132,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
+func (e *Engine) give(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for attempts := retry.At(t.Ref); ; {
 		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
@@ -189,7 +189,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	if t.Declared != nil {
 		w.Declared = t.Declared.Object
 		if len(entries) == 0 && slices.Contains(w.From, managedfields.BeforeFirstApply) {
-			if entries, err = e.first(ctx, t); err != nil {
+			if entries, err = e.entriesOfFirstApply(ctx, t); err != nil {
 				return w, transfer.Outcome{}, nil, err
 			}
 		}
@@ -201,10 +201,10 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	return w, done, entries, err
 }
 
-// first returns the managed fields that the receiver's next apply will create in an object that has
+// entriesOfFirstApply returns the managed fields that the receiver's next apply will create in an object that has
 // none. In that apply, the API server attributes all existing fields to before-first-apply, so
 // different values conflict unless the apply is forced.
-func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
+func (e *Engine) entriesOfFirstApply(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Declared, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
 	})

@@ -222,7 +222,7 @@ func (h *heard) now() { h.later(0) }
 
 func (h *heard) later(pause time.Duration) { h.nanos.Store(time.Now().Add(pause).UnixNano()) }
 
-func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
+func (h *heard) lastByte() time.Time { return time.Unix(0, h.nanos.Load()) }
 
 type hearing struct {
 	io.Reader
@@ -262,7 +262,7 @@ func (p patience) await(ctx context.Context, read func(context.Context, *heard) 
 	}()
 	var reported time.Time
 	for {
-		since := h.at()
+		since := h.lastByte()
 		next := moment
 		if reported.Equal(since) {
 			next = p.most
@@ -278,7 +278,7 @@ func (p patience) await(ctx context.Context, read func(context.Context, *heard) 
 		case <-timer.C:
 		}
 		switch {
-		case !h.at().Equal(since):
+		case !h.lastByte().Equal(since):
 		case time.Since(since) >= p.most:
 			return nil, &inputError{where: p.name, text: "no input for " + strings.TrimSuffix(p.most.String(), "0s")}
 		default:

@@ -99,10 +99,10 @@ func (l *learner) value(value any) {
 			_, hasKind := v["kind"]
 			switch key {
 			case "stringData", "value":
-				l.all(below)
+				l.learnAll(below)
 			case "data":
 				if !hasKind { // The map may be part of a Secret.
-					l.all(below)
+					l.learnAll(below)
 				}
 			default:
 				l.value(below)
@@ -147,15 +147,15 @@ func (l *learner) source(text string) {
 	}
 }
 
-func (l *learner) all(value any) {
+func (l *learner) learnAll(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, below := range v {
-			l.all(below)
+			l.learnAll(below)
 		}
 	case []any:
 		for _, below := range v {
-			l.all(below)
+			l.learnAll(below)
 		}
 	case string:
 		l.secrets.Add(v)

@@ -57,13 +57,13 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 			faults = append(faults, err)
 			continue
 		}
-		owned, err := e.of(u)
+		owned, err := e.owned(u)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", ref, err))
 			continue
 		}
 		if e.History {
-			owned.History = past.of(ctx, u, owned)
+			owned.History = past.history(ctx, u, owned)
 			unknown = unknown || owned.History.Err != nil
 		}
 		emit(owned)
@@ -74,7 +74,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
+func (e *Engine) owned(u *unstructured.Unstructured) (event.Owned, error) {
 	owned, err := of(u, e.Path)
 	if err != nil {
 		return owned, err

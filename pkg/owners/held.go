@@ -86,7 +86,7 @@ type walked struct {
 // for each of these fields.
 func tally(own, others *fieldpath.Set, report func(walked)) event.Fields {
 	t := &tallying{report: report}
-	t.below(nil, own, others, false)
+	t.countBelow(nil, own, others, false)
 	return t.held
 }
 
@@ -95,8 +95,8 @@ type tallying struct {
 	report func(walked)
 }
 
-// below walks both sets in parallel, which avoids lookups from the root.
-func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
+// countBelow walks both sets in parallel, which avoids lookups from the root.
+func (t *tallying) countBelow(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
 	}
@@ -107,7 +107,7 @@ func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status
 			theirs, _ = others.Children.Get(pe)
 		}
 		in := status || len(path) == 0 && pe.FieldName != nil && *pe.FieldName == "status"
-		t.below(append(path, pe), deeper, theirs, in)
+		t.countBelow(append(path, pe), deeper, theirs, in)
 	}
 }
 

@@ -42,7 +42,7 @@ type past struct {
 	notes  *notes
 }
 
-func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
+func (p *past) history(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
 	record, err := readRecord(ctx, p.reader, object.RefOf(u), u.GetUID())
 	if err != nil {
 		return &event.History{Err: err}
@@ -51,7 +51,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 		read := readNotes(ctx, p.reader)
 		p.notes = &read
 	}
-	coverage, unknown := p.notes.of(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetUID(), p.now())
+	coverage, unknown := p.notes.coverage(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetUID(), p.now())
 	if unknown != nil {
 		coverage.Unknown = unknown.Error()
 	}
@@ -239,9 +239,9 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns the coverage of an object, including the time when its watch began. If
+// coverage returns the coverage of an object, including the time when its watch began. If
 // this is unknown, the error gives the reason.
-func (n notes) of(kind schema.GroupKind, namespace string, uid types.UID, now time.Time) (event.Coverage, error) {
+func (n notes) coverage(kind schema.GroupKind, namespace string, uid types.UID, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
 	}

@@ -25,7 +25,7 @@ type values struct {
 	version string
 }
 
-func (c classifier) all(handovers []Handover) []Transition {
+func (c classifier) transitions(handovers []Handover) []Transition {
 	out := make([]Transition, 0, len(handovers))
 	for _, h := range handovers {
 		out = append(out, c.classify(h))
@@ -64,7 +64,7 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	case len(gained) > 0 && !slices.ContainsFunc(gained, isReal):
 		return Released, ""
 	}
-	was, is := c.values.has(h.Path)
+	was, is := c.values.values(h.Path)
 	isNew := c.values != nil && !was && is
 	switch changed := c.changed(h); {
 	case moved && isNew:
@@ -117,7 +117,7 @@ func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
 	})
-	was, is := c.values.has(h.Path)
+	was, is := c.values.values(h.Path)
 	if others && was && is && slices.ContainsFunc(gained, isReal) && c.changed(h) == yes {
 		return Taken, ""
 	}
@@ -152,7 +152,7 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 
 // The object may still have a path that has no owner, such as a default that the server set.
 func (c classifier) abandoned(h Handover) Kind {
-	if _, is := c.values.has(h.Path); is {
+	if _, is := c.values.values(h.Path); is {
 		return Released
 	}
 	return Removed
@@ -178,9 +178,9 @@ func (c classifier) changed(h Handover) answer {
 	return yes
 }
 
-// has reports whether a path exists in the old object (was) and in the new one (is). Both results
+// values reports whether a path exists in the old object (was) and in the new one (is). Both results
 // are false if the values are unknown.
-func (v *values) has(p fieldpath.Path) (was, is bool) {
+func (v *values) values(p fieldpath.Path) (was, is bool) {
 	if v != nil {
 		_, was = v.old.Get(p)
 		_, is = v.new.Get(p)
@@ -215,7 +215,7 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
 			continue // The annotation goes to its own manager once kubectl applies server-side.
 		}
-		now, wrote := c.by(l, h.After)
+		now, wrote := c.ownerAfter(l, h.After)
 		moved = moved && now != nil
 		within = moved && within && byOneTool(l, *now)
 		written = written || wrote
@@ -223,12 +223,12 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
+func (c classifier) ownerAfter(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
 		if !m.from.Equal(from) {
 			continue
 		}
-		if owner, wrote = m.now(owners); owner != nil {
+		if owner, wrote = m.ownerAfter(owners); owner != nil {
 			return owner, wrote
 		}
 	}

@@ -29,7 +29,7 @@ func byOneTool(from, to managedfields.Owner) bool {
 	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
+func (m move) ownerAfter(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	switch {
 	case has(owners, m.to):
 		return &m.to, false

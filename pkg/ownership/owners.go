@@ -130,7 +130,7 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 			return nil, err
 		}
 	}
-	return classifierOf(was, is, old, new, apart).all(handovers), nil
+	return classifierOf(was, is, old, new, apart).transitions(handovers), nil
 }
 
 func isLoss(h Handover) bool { return len(without(h.Before, h.After)) > 0 }
@@ -144,7 +144,7 @@ func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, 0, len(o.entries))
 	for _, c := range o.entries {
 		if set, ok := known[c.fields]; ok {
-			out = append(out, managedfields.Entry{Owner: c.at(), Fields: set})
+			out = append(out, managedfields.Entry{Owner: c.toOwner(), Fields: set})
 			continue
 		}
 		entries, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{c.typed()})
@@ -159,7 +159,7 @@ func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
 	return out, nil
 }
 
-func (c compact) at() managedfields.Owner {
+func (c compact) toOwner() managedfields.Owner {
 	owner := c.owner.Value()
 	if c.time != 0 {
 		owner.Time = time.Unix(c.time, 0).UTC()
@@ -170,7 +170,7 @@ func (c compact) at() managedfields.Owner {
 func (c compact) equal(other compact) bool { return c.owner == other.owner && c.fields == other.fields }
 
 func (c compact) typed() metav1.ManagedFieldsEntry {
-	owner := c.at()
+	owner := c.toOwner()
 	out := metav1.ManagedFieldsEntry{
 		Manager: owner.Manager, Operation: metav1.ManagedFieldsOperationType(owner.Operation),
 		Subresource: owner.Subresource, APIVersion: owner.APIVersion, FieldsType: "FieldsV1",

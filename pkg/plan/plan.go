@@ -172,7 +172,7 @@ func (b *builder) add(m object.Manifest) []error {
 		return nil
 	}
 	if first, twice := b.index[key]; twice {
-		return b.again(b.nodes[first].Item, it)
+		return b.duplicate(b.nodes[first].Item, it)
 	}
 	b.index[key] = len(b.nodes)
 	b.nodes = append(b.nodes, node{Item: it})
@@ -183,8 +183,8 @@ func (b *builder) warn(it Item, text, detail string) {
 	b.warnings = append(b.warnings, Warning{Ref: it.Ref, Source: it.Source, Text: text, Detail: detail})
 }
 
-// again handles a second manifest of the same object.
-func (b *builder) again(first, it Item) []error {
+// duplicate handles a second manifest of the same object.
+func (b *builder) duplicate(first, it Item) []error {
 	// If the scope is unknown, one of the two manifests may lack the namespace.
 	namespace := b.identity(it).Namespace
 	detail := fmt.Sprintf(" (%s and %s)", first.Source, it.Source)

@@ -74,7 +74,7 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	if answer == nil {
 		in.Unchecked = "not checked by the server: it can be checked only after " + first(in.Adoption)
 	}
-	p.sort(in, why.conflicts)
+	p.classify(in, why.conflicts)
 	in.Adoption = in.Adoption.LeaveContested(why.conflicts)
 	return true
 }

@@ -26,7 +26,7 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, wit
 	return server.Apply(ctx, in.Item.Kind, twin, p.probe())
 }
 
-func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+func (p Predictor) createDryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)
 	if err == nil {

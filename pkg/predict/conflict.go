@@ -164,7 +164,7 @@ func soleOwner(conflicts []managedfields.Conflict) string {
 	return sole
 }
 
-func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+func (p Predictor) classify(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
 		if in.adopted(c) {

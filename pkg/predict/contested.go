@@ -147,14 +147,14 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 		return nil, answer, nil
 	}
 	for i := range conflicts {
-		conflicts[i].SameValue = in.knows(conflicts[i].Path) && conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
+		conflicts[i].SameValue = in.hasPath(conflicts[i].Path) && conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
 	}
 	return conflicts, nil, nil
 }
 
-// knows reports whether the manifest or the live object contains the path. At another API version,
+// hasPath reports whether the manifest or the live object contains the path. At another API version,
 // the owner may know the field by another name.
-func (in *Prediction) knows(path fieldpath.Path) bool {
+func (in *Prediction) hasPath(path fieldpath.Path) bool {
 	_, declared := path.Get(in.Declared.Object)
 	_, live := path.Get(in.Live.Object)
 	return declared || live

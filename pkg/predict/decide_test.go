@@ -115,7 +115,7 @@ func TestPrecedence(t *testing.T) {
 					contested = append(contested, managedfields.Conflict{Path: path, Owners: []managedfields.Owner{{Manager: by}}})
 				}
 			}
-			p.sort(&out, contested)
+			p.classify(&out, contested)
 			var got []string
 			for line := range heard {
 				got = append(got, line)

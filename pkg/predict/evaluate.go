@@ -215,7 +215,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 			c.Yours, _ = c.Path.Get(in.Answer.Object)
 		}
 	}
-	p.sort(in, contested)
+	p.classify(in, contested)
 	if in.Adopts() {
 		if in.Adoption, err = in.Adoption.Leave(in.Answer); err != nil {
 			return err

@@ -54,7 +54,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 // state of the new object for the live one, too. If the server accepts it, the refusal is due to
 // something that only the live object has.
 func (p Predictor) asNew(ctx context.Context, server Server, in *Prediction, known bool) (*unstructured.Unstructured, error) {
-	answer, err := p.anew(ctx, server, in)
+	answer, err := p.createDryRun(ctx, server, in)
 	if err != nil || known {
 		return answer, err
 	}

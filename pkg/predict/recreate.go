@@ -50,11 +50,11 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	}
 	answer.SetName(in.Item.Name)
 	return &Recreation{
-		UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer, Lost: p.lost(in.Live, answer),
+		UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer, Lost: p.lostChanges(in.Live, answer),
 	}
 }
 
-func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.Change {
+func (p Predictor) lostChanges(live, anew *unstructured.Unstructured) []managedfields.Change {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return nil // The owners are unknown.

@@ -36,7 +36,7 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 	others := managedfields.Others(before, manager)
 	paths := fieldpath.NewSet()
 	for _, e := range others {
-		t.from(e, after, paths)
+		t.takenFrom(e, after, paths)
 	}
 	conflicts := t.conflicts(paths, others)
 	if manager == "kubectl" {
@@ -51,7 +51,7 @@ type taking struct {
 	version                string
 }
 
-func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths *fieldpath.Set) {
+func (t *taking) takenFrom(e managedfields.Entry, after []managedfields.Entry, paths *fieldpath.Set) {
 	kept, vanished := fieldpath.NewSet(), true
 	for _, a := range after {
 		if a.SameEntry(e.Owner) {

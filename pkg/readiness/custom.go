@@ -237,7 +237,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 		for _, kind := range kinds {
 			c := s.condition(kind)
 			switch {
-			case !c.there():
+			case !c.exists():
 				return unmet("NoStatus", "it has no condition "+kind+" yet", c.value())
 			case c.old:
 				return staleCondition(s, kind, c.generation)

@@ -39,7 +39,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 			r.error(path, within, name, v)
 		}
 	case isStateField(last):
-		r.word(path, within, name, words, v, beside)
+		r.readWord(path, within, name, words, v, beside)
 	case last == "ready" || last == "replicas":
 		var n, of int64
 		if _, err := fmt.Sscanf(v, "%d/%d", &n, &of); err == nil && fmt.Sprintf("%d/%d", n, of) == v {
@@ -64,7 +64,7 @@ func knowsField(words []string) bool {
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
-func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
+func (r *reader) readWord(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,
 		Sum: within == "" && r.isWhole(words),

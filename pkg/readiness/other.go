@@ -76,7 +76,7 @@ func evaluateNamespace(s *subject) Verdict {
 // evaluateDisruptionBudget requires the controller to have counted the Pods. A budget is ready even
 // if it allows no disruptions.
 func evaluateDisruptionBudget(s *subject) Verdict {
-	if _, seen := s.whole("status.observedGeneration"); !seen {
+	if _, seen := s.integer("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
 	if c := s.condition("DisruptionAllowed"); c.is("False") && c.reason == "SyncFailed" {
@@ -98,7 +98,7 @@ func evaluateDefinition(s *subject) Verdict {
 
 // evaluateGateway also accepts the conditions that the first versions of the Gateway API used.
 func evaluateGateway(s *subject) Verdict {
-	if !s.condition("Programmed").there() && s.condition("Ready").there() {
+	if !s.condition("Programmed").exists() && s.condition("Ready").exists() {
 		return needs("Ready")(s)
 	}
 	return needs("Accepted", "Programmed")(s)
@@ -115,7 +115,7 @@ func evaluateRoute(s *subject) Verdict {
 	for _, parent := range parents {
 		message := &subject{generation: s.generation, conditions: conditionsAt(parent, s.generation, "conditions")}
 		kinds := []string{"Accepted"}
-		if message.condition("ResolvedRefs").there() {
+		if message.condition("ResolvedRefs").exists() {
 			kinds = append(kinds, "ResolvedRefs")
 		}
 		v := needs(kinds...)(message)

@@ -220,7 +220,7 @@ func evaluateAutoscaler(s *subject) Verdict {
 		return met("its target is scaled to zero", active.value())
 	case able.is("True") && active.is("True"):
 		return met("it scales", able.value(), active.value())
-	case !able.there():
+	case !able.exists():
 		return unmet("NoStatus", "no controller has handled it yet", able.value())
 	case !able.is("True"):
 		return unmet("InProgress", "it cannot scale"+able.detail(), able.value())

@@ -142,7 +142,7 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 		switch part := parts[name].(type) {
 		case string:
 			if isStateField(strings.TrimSuffix(last, "es")) && len(split(name)) > 0 && !knowsField(split(name)) {
-				r.word(at, within, name, split(name), part, nil)
+				r.readWord(at, within, name, split(name), part, nil)
 			}
 		case map[string]any:
 			if !strings.HasSuffix(last, "s") || last == "status" || len(split(name)) > 0 && isPast(split(name)) {
@@ -150,7 +150,7 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 			}
 			for _, field := range slices.Sorted(maps.Keys(part)) {
 				if v, ok := part[field].(string); ok && v != "" && (field == "state" || field == "phase" || field == "health") {
-					r.word(at+"."+field, within+" "+name, field, split(field), v, part)
+					r.readWord(at+"."+field, within+" "+name, field, split(field), v, part)
 				}
 			}
 		}
@@ -197,7 +197,7 @@ func (r *reader) badWords(path, within string, list []string, part map[string]an
 	for _, name := range sortedKeys(part) {
 		words := split(name)
 		if v, ok := part[name].(string); ok && len(words) == 1 && isStateField(words[0]) && phraseClass(v) == bad {
-			r.word(path+"."+name, within, name, words, v, part)
+			r.readWord(path+"."+name, within, name, words, v, part)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func Settles(obj map[string]any, now time.Time) (Verdict, bool) {
 // stale returns the verdict for a status of another generation (edge case 47). The observed
 // generation may be higher if the object was restored from a backup together with its status.
 func stale(s *subject) (Verdict, bool) {
-	seen, found := s.whole("status.observedGeneration")
+	seen, found := s.integer("status.observedGeneration")
 	if !found || s.generation == 0 || seen == s.generation {
 		return Verdict{}, false
 	}

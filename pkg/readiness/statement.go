@@ -139,13 +139,13 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
-func (c statusCondition) there() bool { return c.status != "" }
+func (c statusCondition) exists() bool { return c.status != "" }
 
 func (c statusCondition) detail() string { return Detail(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
-	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}
-	if c.there() {
+	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.exists()}
+	if c.exists() {
 		v.Value = c.status
 	}
 	return v

@@ -17,14 +17,14 @@ type subject struct {
 
 func newSubject(obj map[string]any, now time.Time) *subject {
 	s := &subject{obj: obj, now: now}
-	s.generation, _ = s.whole("metadata.generation")
+	s.generation, _ = s.integer("metadata.generation")
 	s.conditions = conditionsAt(obj, s.generation, "status.conditions")
 	return s
 }
 
 func (s *subject) text(path string) string { return textAt(s.obj, path) }
 
-func (s *subject) whole(path string) (int64, bool) { return wholeAt(s.obj, path) }
+func (s *subject) integer(path string) (int64, bool) { return wholeAt(s.obj, path) }
 
 func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
@@ -42,19 +42,19 @@ func (s *subject) maps(path string) []map[string]any {
 
 // count reads a number that the API omits when it is zero.
 func (s *subject) count(path string) int64 {
-	n, _ := s.whole(path)
+	n, _ := s.integer(path)
 	return n
 }
 
 // wanted reads a number that defaults to 1, such as replicas.
 func (s *subject) wanted(path string) int64 {
-	if n, found := s.whole(path); found {
+	if n, found := s.integer(path); found {
 		return n
 	}
 	return 1
 }
 
-func (s *subject) yes(path string) bool {
+func (s *subject) isTrue(path string) bool {
 	v, _ := at(s.obj, path)
 	yes, _ := v.(bool)
 	return yes
@@ -123,7 +123,7 @@ func evaluateJob(s *subject) Verdict {
 	if c := s.condition("SuccessCriteriaMet"); c.is("True") {
 		return unmet("InProgress", "it has succeeded, and its last Pods are being stopped: "+tally, append(counts, c.value())...)
 	}
-	if s.yes("spec.suspend") {
+	if s.isTrue("spec.suspend") {
 		return unmet("Suspended", "it is suspended: it runs no Pods", s.values("spec.suspend")...)
 	}
 	if s.text("status.startTime") == "" {

@@ -13,8 +13,8 @@ import (
 // evaluateDeployment applies the requirements of "kubectl rollout status", and also requires the
 // controller to have observed the spec.
 func evaluateDeployment(s *subject) Verdict {
-	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
-	if _, seen := s.whole("status.observedGeneration"); !seen {
+	want, paused := s.wanted("spec.replicas"), s.isTrue("spec.paused")
+	if _, seen := s.integer("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
 	progressing := s.condition("Progressing")
@@ -36,7 +36,7 @@ func evaluateDeployment(s *subject) Verdict {
 	}
 	// If the deadline is unset or has the largest possible value, the controller does not update
 	// Progressing.
-	seconds, set := s.whole("spec.progressDeadlineSeconds")
+	seconds, set := s.integer("spec.progressDeadlineSeconds")
 	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
 		return unmet("InProgress", "its controller does not yet report the rollout as complete"+progressing.detail(), progressing.value())
 	}
@@ -92,7 +92,7 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
-	if _, seen := s.whole("status.observedGeneration"); !seen {
+	if _, seen := s.integer("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
 	if c := s.condition("ReplicaFailure"); c.is("True") {
@@ -153,11 +153,11 @@ func surplus(n int64, which string) string {
 }
 
 func evaluateStatefulSet(s *subject) Verdict {
-	if _, seen := s.whole("status.observedGeneration"); !seen {
+	if _, seen := s.integer("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
 	want, replicas, ready := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.readyReplicas")
-	available, reports := s.whole("status.availableReplicas")
+	available, reports := s.integer("status.availableReplicas")
 	switch {
 	case replicas > want:
 		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
@@ -204,10 +204,10 @@ func heldBack(n int64) string {
 // evaluateDaemonSet also accepts a DaemonSet without Pods if no node should run its Pods (edge case
 // 52).
 func evaluateDaemonSet(s *subject) Verdict {
-	if _, seen := s.whole("status.observedGeneration"); !seen {
+	if _, seen := s.integer("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
-	want, reports := s.whole("status.desiredNumberScheduled")
+	want, reports := s.integer("status.desiredNumberScheduled")
 	if !reports {
 		return unmet("NoStatus", "it is not known yet how many nodes should run its Pod", s.values("status.desiredNumberScheduled")...)
 	}

@@ -122,7 +122,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	}
 	var b strings.Builder
 	done := 0
-	for from, to := x.next(text, 0, names); from < to; from, to = x.next(text, to, names) {
+	for from, to := x.nextMatch(text, 0, names); from < to; from, to = x.nextMatch(text, to, names) {
 		b.WriteString(text[done:from])
 		b.WriteString(Mask)
 		done = to
@@ -133,8 +133,8 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the next run of overlapping forms, or an empty one if there is none.
-func (x forms) next(text string, at int, names *nameSet) (from, to int) {
+// nextMatch returns the next run of overlapping forms, or an empty one if there is none.
+func (x forms) nextMatch(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
 		switch {

@@ -117,7 +117,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	// Do not hold back a value that is already complete.
 	for from, to := 0, 0; ; {
-		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
+		if from, to = x.nextMatch(text, to, w.vault.names); from == to || to > end {
 			if from < to {
 				end = min(end, from)
 			}

@@ -173,7 +173,7 @@ func (v *Vault) Text(text string) string {
 	defer v.mu.RUnlock()
 	x := forms{&v.index, false}
 	text = maskByteLists(text, func(decoded string) bool {
-		from, to := x.next(decoded, 0, nil)
+		from, to := x.nextMatch(decoded, 0, nil)
 		return !x.none() && from < to
 	})
 	return x.mask(text, v.names)

@@ -86,7 +86,7 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetDeletionTimestamp() != nil:
 		return Step{Do: Keep, Why: onItsWay}, nil
 	case n.Removed:
-		return n.again(live, manager)
+		return n.recreate(live, manager)
 	case live == nil:
 		return Step{Do: Keep, Why: goneSince}, nil
 	case live.GetUID() != n.Before.GetUID():
@@ -97,7 +97,7 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	return n.putBack(live, manager)
 }
 
-func (n Note) again(live *unstructured.Unstructured, manager string) (Step, error) {
+func (n Note) recreate(live *unstructured.Unstructured, manager string) (Step, error) {
 	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
 	step := Step{Do: Create}
 	switch {
@@ -163,7 +163,7 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 		return Step{}, err
 	}
 	values := w.held(w.before.ours.Union(w.changed()), w.unstatable)
-	step := Step{Do: Apply, Body: n.body(values), Left: w.left()}
+	step := Step{Do: Apply, Body: n.body(values), Left: w.leftPaths()}
 	for _, p := range w.around(values) {
 		stateEmpty(step.Body.Object, p, w.live.object)
 	}
@@ -177,7 +177,7 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-func (w *world) left() []fieldpath.Path {
+func (w *world) leftPaths() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {
 		all = all.Union(e.Fields)

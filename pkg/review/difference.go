@@ -84,8 +84,8 @@ func differencesOf(was, now Outcome) []Difference {
 	return all
 }
 
-// takes reports whether the outcome takes fields, has a conflict, or deletes the object.
-func (o Outcome) takes() bool {
+// isTaking reports whether the outcome takes fields, has a conflict, or deletes the object.
+func (o Outcome) isTaking() bool {
 	return o.Action == event.Recreate || slices.ContainsFunc(o.Changes, func(c Change) bool {
 		return c.Kind == managedfields.TakenOver || c.Kind == managedfields.Contested
 	})
@@ -165,7 +165,7 @@ func (p *Plan) Confirms(c event.Compared) []Difference {
 	switch {
 	case was.text() == now.text(), was.Action == event.None && now.Action == event.None:
 		return nil
-	case was.Action == event.Create && now.Action == event.Create, was.Unchecked && !now.takes():
+	case was.Action == event.Create && now.Action == event.Create, was.Unchecked && !now.isTaking():
 		return nil
 	}
 	if !secret {

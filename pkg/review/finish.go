@@ -80,8 +80,8 @@ func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured
 	return afterText(o.Ref, nil, values), true
 }
 
-// after encodes the values that an outcome leaves.
-func (o Outcome) after() string {
+// afterOutcome encodes the values that an outcome leaves.
+func (o Outcome) afterOutcome() string {
 	if o.Action == event.Create || o.Action == event.Recreate {
 		return afterText(o.Ref, o.After, nil)
 	}
@@ -169,13 +169,13 @@ func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt s
 	var texts, afters []string
 	for key, o := range outcomes {
 		if whole, isSecret := p.secrets[key]; isSecret {
-			texts, afters = append(texts, whole.text()), append(afters, whole.after())
+			texts, afters = append(texts, whole.text()), append(afters, whole.afterOutcome())
 			continue
 		}
 		if o.Secret {
 			texts = append(texts, o.text())
 		}
-		if text := o.after(); p.masked(text) != text {
+		if text := o.afterOutcome(); p.masked(text) != text {
 			afters = append(afters, text)
 		}
 	}

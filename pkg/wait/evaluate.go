@@ -39,7 +39,7 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 	}
 }
 
-func (r *run) gone(ctx context.Context, it *item) {
+func (r *run) objectGone(ctx context.Context, it *item) {
 	if it.done || it.known && it.live == nil {
 		return
 	}
@@ -85,7 +85,7 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 	case late:
 		r.expire(ctx, it, end)
 	default:
-		r.again(it)
+		r.reevaluate(it)
 		r.dirty(it)
 	}
 }
@@ -98,8 +98,8 @@ func (r *run) existence(it *item) *time.Duration {
 	return r.Existence
 }
 
-// again schedules another evaluation if the verdict may change merely as time passes.
-func (r *run) again(it *item) {
+// reevaluate schedules another evaluation if the verdict may change merely as time passes.
+func (r *run) reevaluate(it *item) {
 	after := it.verdict.recheck
 	sooner := func(left time.Duration) {
 		if after == 0 || left < after {

@@ -41,7 +41,7 @@ func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
 }
 
-func (r *run) ask(ctx context.Context, asking *group) {
+func (r *run) explain(ctx context.Context, asking *group) {
 	now := time.Now()
 	var items []*item
 	var objects []Stalled
@@ -152,7 +152,7 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
-func (r *run) knows(h *hang) bool {
+func (r *run) isExplained(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
@@ -178,7 +178,7 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 			results[i].Causes = h.causes
 		}
 		ended := results[i].Action == event.Failed || results[i].Action == event.TimedOut
-		known := h != nil && (r.knows(h) || interrupted && !h.asked.IsZero() && !h.outdated())
+		known := h != nil && (r.isExplained(h) || interrupted && !h.asked.IsZero() && !h.outdated())
 		switch {
 		case (ended || interrupted) && !known && len(ask) < lastAsked:
 			ask = append(ask, i)

@@ -92,11 +92,11 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 		switch {
 		case !v.selecting():
 		case v.ended != nil:
-			faults = append(faults, fmt.Errorf("%s: %w", v.what(), v.ended))
+			faults = append(faults, fmt.Errorf("%s: %w", v.describe(), v.ended))
 		case v.unserved != nil && len(r.items) == 0:
 			faults = append(faults, v.unserved)
 		case v.blind != nil:
-			faults = append(faults, fmt.Errorf("%s: %w", v.what(), v.blind))
+			faults = append(faults, fmt.Errorf("%s: %w", v.describe(), v.blind))
 		}
 	}
 	switch {
@@ -130,7 +130,7 @@ func (r *run) nothing(ctx context.Context) error {
 		if r.Absent != nil {
 			why = r.Absent(ctx, v.kind, object.Ref{GVK: v.kind.GVK, Namespace: v.namespace})
 		}
-		all = append(all, &NothingError{What: v.what(), TimedOut: late, Why: why})
+		all = append(all, &NothingError{What: v.describe(), TimedOut: late, Why: why})
 	}
 	return errors.Join(all...)
 }
@@ -214,7 +214,7 @@ func (r *run) dirty(it *item) {
 	}
 }
 
-func (r *run) say() {
+func (r *run) emitLate() {
 	r.flush = nil
 	next := time.Minute
 	for _, it := range r.items {

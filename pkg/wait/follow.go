@@ -127,7 +127,7 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 	switch {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
-		for _, it := range v.all() {
+		for _, it := range v.items() {
 			if it.live != nil {
 				r.evaluate(ctx, it)
 			}
@@ -175,8 +175,8 @@ func (r *run) unserved(ctx context.Context, v *view, err error) {
 		v.blind = err
 		return
 	}
-	for _, it := range v.all() {
-		r.gone(ctx, it)
+	for _, it := range v.items() {
+		r.objectGone(ctx, it)
 	}
 }
 
@@ -190,7 +190,7 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	case object.Gone:
 		uid := c.Object.GetUID()
 		if it := v.known(c.Object); it != nil && (uid == "" || it.uid == "" || it.uid == uid) {
-			r.gone(ctx, it)
+			r.objectGone(ctx, it)
 		}
 	case object.Synced:
 		v.blind, v.synced, v.seen = nil, true, true

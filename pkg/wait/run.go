@@ -65,7 +65,7 @@ func (r *run) follow(ctx context.Context) {
 	for !r.finished() {
 		select {
 		case <-asking:
-			r.ask(ctx, watches)
+			r.explain(ctx, watches)
 		case m := <-messages:
 			for _, v := range r.receive(ctx, m) {
 				watches.start(func(report func(message)) { r.Engine.follow(ctx, v, report) })
@@ -73,7 +73,7 @@ func (r *run) follow(ctx context.Context) {
 		case it := <-r.rechecks:
 			r.evaluate(ctx, it)
 		case <-r.flush:
-			r.say()
+			r.emitLate()
 			r.reportMissing(ctx, watches)
 		case <-existence: // finished may be true now.
 		case <-deadline:

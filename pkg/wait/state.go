@@ -153,7 +153,7 @@ func (v *view) goals() []*Goal {
 // out.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
-func (v *view) what() string {
+func (v *view) describe() string {
 	text := v.typ
 	if v.kind.Resource != "" {
 		text = v.kind.GVR().GroupResource().String()
@@ -161,7 +161,7 @@ func (v *view) what() string {
 	return Selected(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
 }
 
-func (v *view) all() []*item {
+func (v *view) items() []*item {
 	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
 

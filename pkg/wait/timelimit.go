@@ -127,7 +127,7 @@ func (all TimeLimits) Existence(kind object.Kind) (time.Duration, bool) {
 // Condition returns how long an object of the kind may take to meet a condition; false if no limit
 // applies.
 func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Duration, bool) {
-	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
+	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.appliesTo(spec) })
 }
 
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
@@ -141,7 +141,7 @@ func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.D
 	return 0, false
 }
 
-func (l TimeLimit) of(spec condition.Spec) bool {
+func (l TimeLimit) appliesTo(spec condition.Spec) bool {
 	own := *l.Condition
 	return own.Kind == spec.Kind && strings.TrimSpace(own.Expression) == strings.TrimSpace(spec.Expression) &&
 		own.Type == spec.Type && own.Value == spec.Value && own.HasValue == spec.HasValue
@@ -161,7 +161,7 @@ func (l TimeLimit) Means(kind object.Kind) bool {
 func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
-		if l.IsStanding || l.Condition == nil || l.Condition.Kind == condition.Create || slices.ContainsFunc(awaited, l.of) {
+		if l.IsStanding || l.Condition == nil || l.Condition.Kind == condition.Create || slices.ContainsFunc(awaited, l.appliesTo) {
 			continue
 		}
 		idle = append(idle, l)
@@ -209,7 +209,7 @@ func (r *run) dueOf(it *item) due {
 }
 
 func (r *run) ownDue(it *item) due {
-	base, kind := r.whole(r.began), it.view.kind
+	base, kind := r.dueAtEnd(r.began), it.view.kind
 	existence, exists := r.Limits.Existence(kind)
 	if exists && it.appeared.IsZero() && !it.goal.waitsFor(condition.Delete) {
 		return due{r.began.Add(existence), "did not exist within " + existence.String()}
@@ -217,7 +217,7 @@ func (r *run) ownDue(it *item) due {
 	from := r.began
 	if exists && !it.appeared.IsZero() {
 		from = it.appeared
-		if base = r.whole(from); r.Timeout > 0 {
+		if base = r.dueAtEnd(from); r.Timeout > 0 {
 			base.note = "not met within " + r.Timeout.String() + " after it appeared"
 		}
 	}
@@ -230,7 +230,7 @@ func (r *run) ownDue(it *item) due {
 	return r.dueOfConditions(it, base)
 }
 
-func (r *run) whole(from time.Time) due {
+func (r *run) dueAtEnd(from time.Time) due {
 	if r.Timeout < 0 {
 		return due{}
 	}
@@ -336,7 +336,7 @@ func (r *run) reportExpired(ctx context.Context, asking *group) {
 	for _, it := range items {
 		h := r.hangs[it]
 		switch {
-		case h != nil && r.knows(h):
+		case h != nil && r.isExplained(h):
 			it.late.Causes = h.causes
 		case r.Explain != nil && it.live != nil && len(ask) < lastAsked:
 			ask = append(ask, it)

@@ -71,7 +71,7 @@ func (b *breaker) Run(ctx context.Context) error {
 		case <-time.After(b.circuit.pause()):
 		}
 		if b.ready() {
-			b.say(ctx, b.step(ctx))
+			b.logState(ctx, b.step(ctx))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	b.events.Eventf(object, kind, reason, "%s", text)
 }
 
-func (b *breaker) say(ctx context.Context, err error) {
+func (b *breaker) logState(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		b.message = ""

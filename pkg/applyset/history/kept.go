@@ -25,7 +25,7 @@ type Kept struct {
 // returns the run to which that one was to go back. If the run cannot be used, To returns an error,
 // because the user would not expect an even older run.
 func (k Kept) To(id string) (Run, error) {
-	all := k.all()
+	all := k.runs()
 	if id != "" {
 		return k.called(id, all)
 	}
@@ -75,25 +75,25 @@ func (k Kept) Newest() (Run, bool) {
 	if k.blind() != nil {
 		return Run{}, false
 	}
-	return newest(k.all())
+	return newest(k.runs())
 }
 
 // Keeps reports whether the history contains the run, even if the run is not readable.
 func (k Kept) Keeps(run Run) bool {
-	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
+	return slices.ContainsFunc(k.runs(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
 // Follow returns the run with a Place after all other runs. again is set if the run adds nothing:
 // the last run succeeded with the same input, and its manifests are stored.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
-	for _, r := range append(k.all(), k.Last) {
+	for _, r := range append(k.runs(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
 	}
 	run.Place.Number++
 	if k.blind() != nil {
 		return run, false
 	}
-	last, ok := newest(k.all())
+	last, ok := newest(k.runs())
 	switch {
 	case !ok:
 		run.Place.Known = true
@@ -102,7 +102,7 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	case last.Unfinished() != Name{} && last.Result != RolledBack && run.Place.RollbackTo == Name{}:
 		run.Place.Known, run.Place.Before = true, last.Unfinished() // The user left the run before the rollback.
 	default:
-		run.Place.Before, run.Place.Known = before(last, k.all())
+		run.Place.Before, run.Place.Known = before(last, k.runs())
 	}
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
@@ -132,9 +132,9 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns the readable runs, the unreadable runs and the last run, newest first. It omits runs
+// runs returns the readable runs, the unreadable runs and the last run, newest first. It omits runs
 // without a start time.
-func (k Kept) all() []Run {
+func (k Kept) runs() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && !fault.of.Started.IsZero() {
@@ -216,7 +216,7 @@ type Listed struct {
 
 // List returns the stored runs, newest first.
 func (k Kept) List() []Listed {
-	all := k.all()
+	all := k.runs()
 	var out []Listed
 	for i, name := range Names(all) {
 		if !errors.Is(all[i].damage, errNotKept) {

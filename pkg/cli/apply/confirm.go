@@ -123,7 +123,7 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 	}
 	l.engine = diff.Engine{
 		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
-		Emit: l.see, Judged: l.judge, Unmasked: l.plan.SeeSecret,
+		Emit: l.onEvent, Judged: l.judge, Unmasked: l.plan.SeeSecret,
 	}
 	if member != nil {
 		l.engine.Admit = member.Admit
@@ -147,9 +147,9 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 	return l, nil
 }
 
-// see adds an event to the plan, and collects the objects that could not be compared, unless an
+// onEvent adds an event to the plan, and collects the objects that could not be compared, unless an
 // interrupt is the reason.
-func (l *lookahead) see(e event.Event) {
+func (l *lookahead) onEvent(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown && !errors.Is(c.Err, context.Canceled) {
 		l.failed = append(l.failed, event.Applied{Ref: c.Ref, Source: c.Source, Action: event.Failed, Err: c.Err})

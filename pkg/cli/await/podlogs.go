@@ -61,7 +61,7 @@ func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 			continue
 		}
 		read++
-		log, sent := p.of(ctx, c.Container)
+		log, sent := p.readLog(ctx, c.Container)
 		requests += sent
 		c.Log = log.lines
 		if log.err != nil && !apierrors.IsForbidden(log.err) {
@@ -71,7 +71,7 @@ func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 	return requests
 }
 
-func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
+func (p *podLogs) readLog(ctx context.Context, c event.Container) (podLog, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused[c.Namespace] {

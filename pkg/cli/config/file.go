@@ -173,7 +173,7 @@ func (s *sections) times(f field, out *Settings) {
 func (s *sections) expect(f field, out *Settings) {
 	for _, one := range s.fields(f.value, f.name, []string{"context", "cluster"}) {
 		value, ok := s.text(one.name, one.value)
-		switch want := (Expected{Value: value, From: s.place(one.key) + ": expect." + one.name}); {
+		switch want := (Expected{Value: value, From: s.location(one.key) + ": expect." + one.name}); {
 		case !ok:
 		case one.name == "cluster":
 			out.ExpectCluster = append(out.ExpectCluster, want)
@@ -190,7 +190,7 @@ func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
 		item = resolved(item)
-		c := predict.Choice{From: s.place(item)}
+		c := predict.Choice{From: s.location(item)}
 		var paths []fieldpath.Pattern
 		given := s.fields(item, "a rule", []string{"kind", "namespace", "name", "manager", "path"})
 		for _, one := range given {

@@ -24,9 +24,9 @@ type Error struct {
 	Advice string
 }
 
-func (e *Error) Error() string { return e.place() + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.location() + ": " + e.Err.Error() }
 
-func (e *Error) place() string {
+func (e *Error) location() string {
 	switch {
 	case e.Line == 0:
 		return e.File
@@ -51,8 +51,8 @@ type reader struct {
 // mostSeen limits seen, because aliases of aliases can expand a few bytes into any number of keys.
 const mostSeen = 100_000
 
-// see counts the content of a node, and reports whether to read on.
-func (r *reader) see(n *yaml.Node) bool {
+// visit counts the content of a node, and reports whether to read on.
+func (r *reader) visit(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
 		r.fault(n, "", "the file has more than %d keys and items up to here, including those repeated by aliases", mostSeen)
 		r.seen = mostSeen + 1
@@ -75,8 +75,8 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
 
-func (r *reader) place(at *yaml.Node) string {
-	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).place()
+func (r *reader) location(at *yaml.Node) string {
+	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).location()
 }
 
 func (r *reader) root(data []byte) *yaml.Node {
@@ -123,7 +123,7 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		r.fault(n, "", "%s must be a mapping", what)
 		return nil
 	}
-	if !r.see(n) {
+	if !r.visit(n) {
 		return nil
 	}
 	var all []field
@@ -180,7 +180,7 @@ func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 		r.fault(n, "", "%s must be a list", what)
 		return nil
 	}
-	if !r.see(n) {
+	if !r.visit(n) {
 		return nil
 	}
 	return n.Content

@@ -46,11 +46,11 @@ func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	}
 	r := &Rules{explain: explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
 	r.predictor = *predictor
-	predictor.OnDecision = r.hear
+	predictor.OnDecision = r.record
 	return r
 }
 
-func (r *Rules) hear(d predict.Decision) {
+func (r *Rules) record(d predict.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.matched[d.Source] = true

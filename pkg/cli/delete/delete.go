@@ -135,7 +135,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		engine: deletion.Engine{
 			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait && f.timeout != 0,
 			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.Types) > 0,
-			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
+			StuckAfter:   f.stuckAfter, Timeout: limits.limit, Finalizer: f.finalizer,
 		},
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || f.finalizer != "",

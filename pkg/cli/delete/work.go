@@ -183,8 +183,8 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 	return l, errors.Join(append(errs, err)...)
 }
 
-// of returns the time limit for the deletion of an object of this kind.
-func (l limits) of(kind object.Kind) time.Duration {
+// limit returns the time limit for the deletion of an object of this kind.
+func (l limits) limit(kind object.Kind) time.Duration {
 	if most, own := l.kinds.Object(kind); own {
 		return most
 	}

@@ -127,7 +127,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	s := &search{options: o, in: in, question: &usage.Question{Release: o.release}}
 	s.tally = usage.New(s.question)
 	if o.live || o.helm || o.release.IsZero() {
-		if err := s.ask(ctx); err != nil {
+		if err := s.search(ctx); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ type search struct {
 	namespaced     map[schema.GroupKind]bool
 }
 
-func (s *search) ask(ctx context.Context) error {
+func (s *search) search(ctx context.Context) error {
 	server, err := s.in.Connect(ctx, s.run, 0, s.out.Print)
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (w *watch) follow(ctx context.Context) error {
 		s := &seen{Target: t}
 		w.seen = append(w.seen, s)
 		beginning.Add(1)
-		watches.Go(func() { w.kind(watching, s, sync.OnceFunc(beginning.Done)) })
+		watches.Go(func() { w.watchKind(watching, s, sync.OnceFunc(beginning.Done)) })
 	}
 	begun := make(chan struct{})
 	go func() { beginning.Wait(); close(begun) }()
@@ -174,7 +174,7 @@ func (w *watch) pause(ctx context.Context, d time.Duration) {
 
 var errMissed = errors.New("the watch was interrupted, and changes were missed")
 
-func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
+func (w *watch) watchKind(ctx context.Context, s *seen, begun func()) {
 	defer begun()
 	note := func(change func()) {
 		w.mu.Lock()
@@ -266,7 +266,7 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	for i := range found {
 		f := &found[i]
 		if f.Class == event.NotStored {
-			f.Ref = w.only(ctx, f.Ref)
+			f.Ref = w.onlyObject(ctx, f.Ref)
 			continue
 		}
 		if len(f.Paths) == 0 || read == readWhole {
@@ -300,7 +300,7 @@ func history(recorded []event.Transition, path string) *event.Transition {
 	return out
 }
 
-func (w *watch) only(ctx context.Context, kind object.Ref) object.Ref {
+func (w *watch) onlyObject(ctx context.Context, kind object.Ref) object.Ref {
 	at := slices.IndexFunc(w.seen, func(s *seen) bool { return s.Kind.GVK == kind.GVK })
 	if w.seen[at].objects != 1 {
 		return kind

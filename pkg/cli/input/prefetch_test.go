@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -99,7 +99,7 @@ func TestKindsAreAskedForOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = o.Plan(context.Background(), c, client, predict.Predictor{Manager: "m"}, ignore)
+		_, err = o.Plan(context.Background(), c, client, func(*plan.Plan) error { return nil }, ignore)
 		if n := server.apis.Load(); err == nil || n != 1 {
 			t.Errorf("prefetch %t: %d questions, %v", early, n, err)
 		}

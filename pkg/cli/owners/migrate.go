@@ -71,7 +71,7 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	migrating := &migrating{migrator: m, reader: client.NoRetry(), emit: o.out.Print}
 	var unread []event.Unread
 	for _, p := range places {
-		if err := migrating.place(ctx, p); err != nil {
+		if err := migrating.migratePlace(ctx, p); err != nil {
 			unread = append(unread, event.Unread{Ref: object.Ref{GVK: p.Kind.GVK, Namespace: p.Selection.Namespace, Name: p.Selection.Name}, Err: err})
 		}
 	}
@@ -126,7 +126,7 @@ type migrating struct {
 	left, failed bool
 }
 
-func (m *migrating) place(ctx context.Context, p survey.Place) error {
+func (m *migrating) migratePlace(ctx context.Context, p survey.Place) error {
 	var refs []object.Ref
 	err := p.Read(ctx, m.reader, func() { refs = nil }, func(o client.ObjectFields) {
 		for _, f := range o.Fields {

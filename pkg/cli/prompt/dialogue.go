@@ -96,7 +96,7 @@ func (d *Dialogue) decide(q question) apply.Decision {
 		decision = d.ask(q)
 	}
 	if decision != apply.Undecided {
-		d.note(q, decision)
+		d.remember(q, decision)
 	}
 	return decision
 }
@@ -153,7 +153,7 @@ func (d *Dialogue) stands(managers []string) apply.Decision {
 	return d.standing[managers[0]]
 }
 
-func (d *Dialogue) note(q question, decision apply.Decision) {
+func (d *Dialogue) remember(q question, decision apply.Decision) {
 	now := answer{q.ref, q.conflict.Path.String(), decision}
 	for i, earlier := range d.answers {
 		if earlier.ref == now.ref && earlier.path == now.path {

@@ -74,7 +74,7 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 
 // Get implements resourcelock.Interface. It ends the election when the time to wait has passed.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	ctx, cancel, server := l.next(ctx)
+	ctx, cancel, server := l.nextAttempt(ctx)
 	defer cancel()
 	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	l.mu.Lock()
@@ -132,7 +132,7 @@ func (l *Lock) inTheWay(run string) {
 
 // Create implements resourcelock.Interface.
 func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
-	ctx, cancel, server := l.next(ctx)
+	ctx, cancel, server := l.nextAttempt(ctx)
 	defer cancel()
 	l.version = ""
 	return l.write(ctx, lease, server.Create)
@@ -144,7 +144,7 @@ func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionReco
 	if l.Held() && l.age() < renewal {
 		return nil
 	}
-	ctx, cancel, server := l.next(ctx)
+	ctx, cancel, server := l.nextAttempt(ctx)
 	defer cancel()
 	return l.write(ctx, lease, server.Merge)
 }
@@ -168,7 +168,7 @@ func (l *Lock) write(
 	return nil
 }
 
-func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, LeaseServer) {
+func (l *Lock) nextAttempt(ctx context.Context) (context.Context, context.CancelFunc, LeaseServer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted.IsZero() {

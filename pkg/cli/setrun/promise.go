@@ -173,8 +173,8 @@ func (r *Run) withdraw(ctx context.Context) {
 	}
 }
 
-// left returns the promise that the parent needs once the doomed objects are gone.
-func (r *Run) left(d applyset.Decision) applyset.Promise {
+// remainingPromise returns the promise that the parent needs once the doomed objects are gone.
+func (r *Run) remainingPromise(d applyset.Decision) applyset.Promise {
 	p := r.promise().Union(d.Left())
 	if parent := r.set.Record.Parent; parent.Namespace != "" {
 		p = p.Union(applyset.Promise{Namespaces: []string{parent.Namespace}})

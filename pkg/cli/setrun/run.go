@@ -337,7 +337,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		_, err := r.prune(ctx, r.shown)
 		return err
 	}
-	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
+	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.remainingPromise(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
 	// The members may have changed since they were shown.
@@ -351,7 +351,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return err
 	}
 	now.Kept = append(now.Kept, stayed...)
-	left := r.left(now)
+	left := r.remainingPromise(now)
 	if left.Equal(r.set.Record.Promise) {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[stri
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
 		"CODE of a cause that makes the wait fail if the cause persists; without a value, every cause that does not go away on its own. "+otherwise)
 	cmd.Flags().Lookup(causeFlag).NoOptDefVal = usualCauses
-	help.Words(cmd, causeFlag, f.all()...)
+	help.Words(cmd, causeFlag, f.allCodes()...)
 }
 
 // EndsFor returns how long each cause must last to end the wait; nil if no cause ends it.
@@ -46,8 +46,8 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 	}
 	var faults []error
 	for _, code := range codes {
-		if code != usualCauses && !slices.Contains(f.all(), code) {
-			faults = append(faults, noCode(code, f.all()))
+		if code != usualCauses && !slices.Contains(f.allCodes(), code) {
+			faults = append(faults, noCode(code, f.allCodes()))
 		}
 	}
 	if len(codes) == 0 || len(faults) > 0 {
@@ -62,7 +62,7 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 	}, nil
 }
 
-func (f *CauseFlag) all() []string {
+func (f *CauseFlag) allCodes() []string {
 	var codes []string
 	for _, table := range f.tables {
 		codes = slices.AppendSeq(codes, maps.Keys(table))

@@ -149,9 +149,9 @@ func (c *Cache) answer(message *served) {
 	c.disk.putGroups(message.groups)
 }
 
-// see stores a list in which a kind first appeared. Only the next run uses the list, because this
+// learn stores a list in which a kind first appeared. Only the next run uses the list, because this
 // run uses the server's complete responses.
-func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
+func (c *Cache) learn(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if seen := c.seen[gv]; seen != nil && lacks(list, seen) {

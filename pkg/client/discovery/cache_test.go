@@ -49,8 +49,8 @@ func holds(t *testing.T, c *Cache, kinds ...string) {
 func TestCacheKeepsLargerList(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
 	c.answer(saying())
-	c.see(things, listOf("a", "b"))
-	c.see(things, listOf("a"))
+	c.learn(things, listOf("a", "b"))
+	c.learn(things, listOf("a"))
 	holds(t, &Cache{disk: c.disk}, "a", "b")
 	c.answer(saying("a"))
 	holds(t, &Cache{disk: c.disk}, "a", "b")

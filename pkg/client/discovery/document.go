@@ -84,7 +84,7 @@ func (d *document) decode(name string) decoded {
 	return decoded{schema: &out}
 }
 
-func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err error) {
+func (d *document) schema(gvk schema.GroupVersionKind) (found *spec.Schema, err error) {
 	const mark = "x-kubernetes-group-version-kind"
 	quoted := []byte(`"` + gvk.Kind + `"`)
 	for name, text := range d.texts {
@@ -218,7 +218,7 @@ func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	for path, part := range map[string]*served{"/api": &core, "/apis": &groups} {
 		all.Go(func() error {
 			return d.requests.Do(within, transport.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) (err error) {
-				*part, err = d.part(ctx, path)
+				*part, err = d.readPart(ctx, path)
 				return err
 			})
 		})
@@ -234,7 +234,7 @@ func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	return &message, nil
 }
 
-func (d *Discovery) part(ctx context.Context, path string) (served, error) {
+func (d *Discovery) readPart(ctx context.Context, path string) (served, error) {
 	var contentType string
 	result := d.cache.live.RESTClient().Get().AbsPath(path).
 		SetHeader("Accept", discovery.AcceptV2+","+discovery.AcceptV1).Do(quietly(ctx)).ContentType(&contentType)

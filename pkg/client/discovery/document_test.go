@@ -87,7 +87,7 @@ func lookUp(text []byte) func(object.Kind) openapi.Type {
 // whole.
 func inBothWays(t *testing.T, doc *document, gvk schema.GroupVersionKind) (lazy, whole openapi.Type) {
 	t.Helper()
-	s, err := doc.of(gvk)
+	s, err := doc.schema(gvk)
 	if err != nil || s == nil {
 		t.Fatal(gvk, s, err)
 	}
@@ -132,7 +132,7 @@ func TestSchemasAreDecodedLazily(t *testing.T) {
   "B": {"type": "object", "properties": {"again": {"$ref": "#/components/schemas/B"}}},
   "C": {"type": 7}
 }}}`))
-	a, err := doc.of(things.WithKind("A"))
+	a, err := doc.schema(things.WithKind("A"))
 	if err != nil {
 		t.Fatal(err)
 	}

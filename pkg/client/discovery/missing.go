@@ -243,7 +243,7 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, r
 	switch {
 	case err == nil:
 		d.Know(kind, true)
-		d.cache.see(gvk.GroupVersion(), list)
+		d.cache.learn(gvk.GroupVersion(), list)
 		return kind, nil
 	case !ok:
 		return kind, err
@@ -282,7 +282,7 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 		return object.Kind{}, err
 	}
 	d.Know(kind, true)
-	d.cache.see(gvk.GroupVersion(), list)
+	d.cache.learn(gvk.GroupVersion(), list)
 	return kind, nil
 }
 

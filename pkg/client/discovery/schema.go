@@ -34,7 +34,7 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	if err != nil {
 		return nil, schemaError(kind, err)
 	}
-	s, err := doc.of(kind.GVK)
+	s, err := doc.schema(kind.GVK)
 	if err != nil || s == nil {
 		return nil, schemaError(kind, err)
 	}
@@ -83,7 +83,7 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	first := sync.OnceValue(func() index { return d.index(ctx, where.asked) })
 	again := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
-		if known := first(); known == nil || known.of(gv) != nil {
+		if known := first(); known == nil || known.document(gv) != nil {
 			return known // If the server did not answer, there is no point in asking again.
 		}
 		return again()
@@ -97,7 +97,7 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	expect = func(likely []schema.GroupVersion) {
 		for _, gv := range likely {
 			asking.Go(func() {
-				if <-reported; first().of(gv) != nil {
+				if <-reported; first().document(gv) != nil {
 					documents(gv)
 				}
 			})
@@ -105,8 +105,8 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	}
 	known := lookUpIn(documents)
 	of = func(kind object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema) {
-		where.ask()
-		what(kind.GVK.GroupVersion()).ask()
+		where.request()
+		what(kind.GVK.GroupVersion()).request()
 		return known(kind)
 	}
 	return of, expect, func() { cancel(); asking.Wait() }
@@ -119,7 +119,7 @@ type question struct {
 
 func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
-func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
+func (q *question) request() { q.once.Do(func() { close(q.asked) }) }
 
 // documents returns a function that returns the document of a group version. The function requests
 // each document only once. The document is empty if the server does not answer.
@@ -141,7 +141,7 @@ func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 		return doc
 	})
 	kinds := once(func(gvk schema.GroupVersionKind) *spec.Schema {
-		s, err := documents(gvk.GroupVersion()).of(gvk)
+		s, err := documents(gvk.GroupVersion()).schema(gvk)
 		if err != nil {
 			return nil
 		}
@@ -154,7 +154,7 @@ func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 
 type index map[string]openapi.GroupVersionWithContext
 
-func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
+func (i index) document(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(transport.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
 
@@ -180,7 +180,7 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},
 ) (text []byte, err error) {
-	document := index.of(gvk.GroupVersion())
+	document := index.document(gvk.GroupVersion())
 	if document == nil {
 		return nil, nil
 	}

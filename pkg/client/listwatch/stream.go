@@ -89,7 +89,7 @@ func (w *watching) watch(ctx context.Context) error {
 		case err != nil:
 			return w.torn(body, err)
 		}
-		if err := w.see(frame); err != nil {
+		if err := w.onFrame(frame); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ type frame struct {
 	Object json.RawMessage `json:"object"`
 }
 
-func (w *watching) see(f frame) error {
+func (w *watching) onFrame(f frame) error {
 	if f.Type == "ERROR" {
 		return w.broken(f.Object)
 	}
@@ -159,7 +159,7 @@ func (w *watching) see(f frame) error {
 	case "ADDED", "MODIFIED":
 		w.present(u)
 	case "DELETED":
-		w.gone(u)
+		w.deleted(u)
 	default:
 	}
 	if version := u.GetResourceVersion(); version != "" {

@@ -210,7 +210,7 @@ func (w *watching) present(u *unstructured.Unstructured) {
 	w.report(object.Present{Object: u})
 }
 
-func (w *watching) gone(u *unstructured.Unstructured) {
+func (w *watching) deleted(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	if before, known := w.known[key]; known && before.uid == u.GetUID() {
 		delete(w.known, key)

@@ -145,7 +145,7 @@ func (o *availability) check(ctx context.Context, err error) (found, error) {
 	return found{wasAway: s.wasAway, first: true}, err
 }
 
-func (o *availability) there(ctx context.Context) bool {
+func (o *availability) isServing(ctx context.Context) bool {
 	o.mu.Lock()
 	known := time.Since(o.seen) < fresh
 	o.mu.Unlock()

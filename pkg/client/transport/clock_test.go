@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 			if test.date != "" {
 				header.Set("Date", test.date)
 			}
-			c.hear(header, sent, sent.Add(test.takes))
+			c.compare(header, sent, sent.Add(test.takes))
 			if got := time.Duration(c.ahead.Load()); got != test.want {
 				t.Errorf("ahead by %s, want %s", got, test.want)
 			}
@@ -47,7 +47,7 @@ func TestClockIsEven(t *testing.T) {
 	var c Clock
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	hear := func(date time.Time) time.Duration {
-		c.hear(http.Header{"Date": {date.Format(http.TimeFormat)}}, at, at)
+		c.compare(http.Header{"Date": {date.Format(http.TimeFormat)}}, at, at)
 		return time.Duration(c.ahead.Load())
 	}
 	first := hear(at.Add(time.Hour))

@@ -30,7 +30,7 @@ type tokenFile struct {
 	rejected atomic.Bool
 }
 
-func (f *tokenFile) heard(resp *http.Response) {
+func (f *tokenFile) onResponse(resp *http.Response) {
 	if f.path != "" && resp.StatusCode == http.StatusUnauthorized {
 		f.rejected.Store(true)
 	}

@@ -96,7 +96,7 @@ func (e *exchange) early(ctx context.Context) next {
 // unexplained retries once without reporting it, and then until the server is healthy.
 func (e *exchange) unexplained(ctx context.Context, err error) next {
 	e.lost = e.lost || e.r.wrote.Load() // A gateway may have forwarded it.
-	if e.failures > 1 && e.availability.there(ctx) {
+	if e.failures > 1 && e.availability.isServing(ctx) {
 		return ending(explain(err)) // The server is healthy, so the request is at fault.
 	}
 	return next{class: Unexplained, err: err, report: e.failures > 1}
@@ -142,7 +142,7 @@ func (e *exchange) pause(ctx context.Context, n next, asked time.Duration) error
 	if n.class != Lost {
 		e.answer = n.err
 	}
-	in, left := e.pauses.Step(), e.left(n.err)
+	in, left := e.pauses.Step(), e.timeLeft(n.err)
 	if in > left {
 		if e.answer != nil && errors.Is(n.err, ErrNoAnswerInTime) {
 			return e.gaveUp(e.answer, Busy)
@@ -157,8 +157,8 @@ func (e *exchange) pause(ctx context.Context, n next, asked time.Duration) error
 	return retry.For(ctx, in)
 }
 
-// left returns how much longer the latest failure is retried.
-func (e *exchange) left(err error) time.Duration {
+// timeLeft returns how much longer the latest failure is retried.
+func (e *exchange) timeLeft(err error) time.Duration {
 	most := e.timeout
 	if OfWebhook(err) {
 		most = e.hooks

@@ -55,7 +55,7 @@ func exchanged(t *testing.T, r Request, renewable bool, wrote bool, answers []er
 	began := time.Now()
 	out.err = s.Do(t.Context(), r, func(ctx context.Context) error {
 		a := attemptOf(ctx)
-		a.hear()
+		a.receivedNow()
 		a.wrote.Store(wrote)
 		answer := answers[min(out.sent, len(answers)-1)]
 		out.sent++

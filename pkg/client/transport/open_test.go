@@ -77,7 +77,7 @@ func TestOpeningHangs(t *testing.T) {
 				began := time.Now()
 				a := &attempt{}
 				ctx = withAttempt(ctx, a)
-				a.hear()
+				a.receivedNow()
 				sent := false
 				client := o.wrap(roundTrip(func(*http.Request) (*http.Response, error) {
 					sent = true

@@ -207,7 +207,7 @@ func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 		})))
 	}
 	t.wait(req.Context())
-	attemptOf(req.Context()).hear()
+	attemptOf(req.Context()).receivedNow()
 	return t.next.RoundTrip(req)
 }
 

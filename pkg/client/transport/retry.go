@@ -199,7 +199,7 @@ type attempt struct {
 	unguarded bool
 }
 
-func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
+func (a *attempt) receivedNow() { a.heard.Store(time.Now().UnixNano()) }
 
 func (a *attempt) quietSince() (since time.Time, sent bool) {
 	nanos := a.heard.Load()

@@ -59,7 +59,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("Audit-ID", t.Run+"-"+strconv.FormatInt(t.Sent.Add(1), 10))
 	}
 	a := attemptOf(ctx)
-	a.hear()
+	a.receivedNow()
 	a.reads = req.Method == http.MethodGet
 	if a.wrote != nil && writes(req) {
 		a.wrote.Store(true)
@@ -69,13 +69,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, asLost(ctx, err)
 	}
-	a.hear()
-	t.token.heard(resp)
+	a.receivedNow()
+	t.token.onResponse(resp)
 	if isPage(resp) {
 		_ = resp.Body.Close()
 		return nil, &pageError{host: req.URL.Scheme + "://" + req.URL.Host, code: resp.StatusCode}
 	}
-	t.clock.hear(resp.Header, began, time.Now())
+	t.clock.compare(resp.Header, began, time.Now())
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &body{ReadCloser: resp.Body, ctx: ctx}
@@ -122,7 +122,7 @@ type body struct {
 
 func (a *body) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	attemptOf(a.ctx).hear()
+	attemptOf(a.ctx).receivedNow()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = asLost(a.ctx, err)
 	}
@@ -319,7 +319,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // sent and answered are times of this machine's clock.
-func (c *Clock) hear(header http.Header, sent, answered time.Time) {
+func (c *Clock) compare(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		return

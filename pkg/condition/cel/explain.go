@@ -85,8 +85,8 @@ func (c *collector) add(s shown) {
 	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
-// place adds e if it is a place in the object. It returns true for a place in any variable.
-func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
+// collectPlace adds e if it is a place in the object. It returns true for a place in any variable.
+func (c *collector) collectPlace(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	p, ok := placeOf(e)
 	if ok && p.Variable == Self && len(p.Steps) > 0 {
 		c.add(shown{text: p.String(), at: p, id: e.ID(), brief: brief, fields: fields})
@@ -95,7 +95,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 }
 
 func (c *collector) collect(e ast.Expr, brief bool) {
-	if c.place(e, brief, Reads{All: true}) {
+	if c.collectPlace(e, brief, Reads{All: true}) {
 		return
 	}
 	switch e.Kind() {
@@ -140,7 +140,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 		r := readsOf(b, element)
 		fields = Reads{All: fields.All || r.All, Paths: slices.Concat(fields.Paths, r.Paths)}
 	}
-	if !c.place(e.IterRange(), brief, fields) {
+	if !c.collectPlace(e.IterRange(), brief, fields) {
 		c.collect(e.IterRange(), brief)
 	}
 	for _, b := range body {
@@ -150,7 +150,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 
 // places collects only places, because other values differ in each iteration of a loop.
 func (c *collector) places(e ast.Expr) {
-	if c.place(e, true, Reads{All: true}) {
+	if c.collectPlace(e, true, Reads{All: true}) {
 		return
 	}
 	for _, child := range children(e) {

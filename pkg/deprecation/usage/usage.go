@@ -171,10 +171,10 @@ func kindOf(text string) schema.GroupVersionKind {
 func (t *Tally) version(ref object.Ref) *event.DeprecatedUse {
 	found := t.verdict(ref.GVK).DeprecatedUse
 	found.Ref = ref
-	return t.at(use{ref: ref}, found)
+	return t.use(use{ref: ref}, found)
 }
 
-func (t *Tally) at(key use, found event.DeprecatedUse) *event.DeprecatedUse {
+func (t *Tally) use(key use, found event.DeprecatedUse) *event.DeprecatedUse {
 	if t.uses[key] == nil {
 		t.uses[key] = &found
 	}
@@ -200,7 +200,7 @@ func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place fun
 		place(t.version(ref), []any{"apiVersion"})
 	}
 	for _, n := range deprecation.Fields(u, t.question.Release) {
-		place(t.at(use{ref, n.Path + n.Value}, event.DeprecatedUse{
+		place(t.use(use{ref, n.Path + n.Value}, event.DeprecatedUse{
 			Ref: ref, Path: n.Path, Text: n.String(), Goes: n.Goes(), Since: n.Since.String(), Removed: n.Gone.String(),
 		}), n.Steps())
 	}

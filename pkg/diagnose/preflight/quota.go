@@ -49,7 +49,7 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 			}
 		}
 	}
-	for _, o := range v.set.of("", "ResourceQuota", namespace) {
+	for _, o := range v.set.ofKind("", "ResourceQuota", namespace) {
 		q, ok := typedAs[corev1.ResourceQuota](o.After)
 		if !ok {
 			continue

@@ -152,7 +152,7 @@ func (t template) needs() []need {
 			add("PersistentVolumeClaim", vol.PersistentVolumeClaim.ClaimName, "", at+".persistentVolumeClaim", nil)
 		}
 	}
-	t.each(func(c corev1.Container, at string) {
+	t.visitContainers(func(c corev1.Container, at string) {
 		for _, from := range c.EnvFrom {
 			if from.SecretRef != nil {
 				add("Secret", from.SecretRef.Name, "", at+".envFrom", from.SecretRef.Optional)
@@ -175,7 +175,7 @@ func (t template) needs() []need {
 	return all
 }
 
-func (t template) each(visit func(c corev1.Container, at string)) {
+func (t template) visitContainers(visit func(c corev1.Container, at string)) {
 	for _, c := range t.spec.InitContainers {
 		visit(c, fmt.Sprintf(".initContainers[name=%q]", c.Name))
 	}

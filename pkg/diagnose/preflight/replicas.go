@@ -181,7 +181,7 @@ func give(o *Object, path string) string {
 func (v *view) scaler(of *Object) (name string, sure bool) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)
-	for _, o := range v.set.of(gvk.Group, gvk.Kind, of.Ref.Namespace) {
+	for _, o := range v.set.ofKind(gvk.Group, gvk.Kind, of.Ref.Namespace) {
 		live = append(live, o.After)
 	}
 	for _, u := range live {

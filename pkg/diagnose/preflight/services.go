@@ -195,7 +195,7 @@ func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
 		reported := map[string]bool{}
-		t.each(func(c corev1.Container, at string) {
+		t.visitContainers(func(c corev1.Container, at string) {
 			if len(c.EnvFrom) > 0 || t.isInjected() {
 				return
 			}

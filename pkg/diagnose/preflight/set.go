@@ -79,7 +79,7 @@ func newSet(of Set) *set {
 
 func (s *set) find(ref object.Ref) *Object { return s.index[ref.Key()] }
 
-func (s *set) of(group, kind, namespace string) []*Object {
+func (s *set) ofKind(group, kind, namespace string) []*Object {
 	var found []*Object
 	for i := range s.objects {
 		o := &s.objects[i]

@@ -231,14 +231,14 @@ func hasCredentials(registry string) bool {
 // noDefaults reports whether the namespace certainly has no LimitRange.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
-	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
+	return sure && len(ranges) == 0 && len(v.set.ofKind("", "LimitRange", namespace)) == 0
 }
 
 // mayResize reports whether something may change the requests of Pods when they are created.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)
-	for _, o := range v.set.of(gvk.Group, gvk.Kind, t.of.Ref.Namespace) {
+	for _, o := range v.set.ofKind(gvk.Group, gvk.Kind, t.of.Ref.Namespace) {
 		live = append(live, o.After)
 	}
 	return !sure || t.isInjected() || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {

@@ -133,7 +133,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 		return cmp.Or(x.asked.Compare(y.asked), cmp.Compare(x.order, y.order))
 	})
 	var batch []K
-	left := s.all.has(now)
+	left := s.all.tokens(now)
 	for _, k := range due {
 		o := s.objects[k]
 		if left <= 0 || len(batch) == s.limits.Batch {
@@ -163,9 +163,9 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	case o.asked.IsZero():
 		return true
 	case !o.by.IsZero() && !now.Before(o.by):
-		return o.budget.has(now) > 0
+		return o.budget.tokens(now) > 0
 	default:
-		return now.Sub(o.asked) >= s.limits.Again && o.budget.has(now) >= min(o.cheap, o.budget.full)
+		return now.Sub(o.asked) >= s.limits.Again && o.budget.tokens(now) >= min(o.cheap, o.budget.full)
 	}
 }
 
@@ -193,10 +193,10 @@ func newBudget(aMinute int, now time.Time) budget {
 	return budget{full: float64(aMinute), left: float64(aMinute), at: now}
 }
 
-func (b *budget) has(now time.Time) float64 {
+func (b *budget) tokens(now time.Time) float64 {
 	return min(b.full, b.left+b.full*now.Sub(b.at).Minutes())
 }
 
 func (b *budget) pay(now time.Time, requests float64) {
-	b.left, b.at = b.has(now)-requests, now
+	b.left, b.at = b.tokens(now)-requests, now
 }

@@ -202,7 +202,7 @@ func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeA
 			Code:      n.code,
 			Message:   "the volume is attached to node " + text.Excerpt(va.Spec.NodeName) + ", which " + n.how,
 			Evidence:  n.evidence,
-			Next:      n.next(va.Spec.NodeName),
+			Next:      n.advice(va.Spec.NodeName),
 			Risk:      n.risk(),
 			BlockedBy: diagnose.RefOf("v1", "Node", "", va.Spec.NodeName),
 		}})

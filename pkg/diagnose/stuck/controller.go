@@ -24,7 +24,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 		case len(s.Suspects) > 0:
 			return []finding{d.unproven(u, finalizer, s)}
 		default:
-			return []finding{d.gone(u, finalizer, s)}
+			return []finding{d.controllerGone(u, finalizer, s)}
 		}
 	}
 	var found []finding
@@ -34,7 +34,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 	return found
 }
 
-func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+func (d *diagnosis) controllerGone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
 	if !s.Proven {
 		message += "; a controller outside the cluster would not be seen"

@@ -54,7 +54,7 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 }
 
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
-	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
+	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).remainingContents(f.Object)
 	if !ok || held.total() == 0 {
 		return f, nil
 	}
@@ -135,8 +135,8 @@ func progress(f Facts, others []finding) (finding, bool) {
 	return moving, true
 }
 
-// left returns the contents of a namespace or a CRD.
-func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
+// remainingContents returns the contents of a namespace or a CRD.
+func (d *diagnosis) remainingContents(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
 		return d.contents(u.GetName()), true

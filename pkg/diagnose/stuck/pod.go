@@ -126,7 +126,7 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + message(ready)}}
 }
 
-func (n node) next(called string) string {
+func (n node) advice(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)
 	}

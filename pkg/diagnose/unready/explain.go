@@ -102,10 +102,10 @@ func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 		v.Warnings(u) // They may help for any other kind.
 	}
 	found := append(v.leaving(u), v.unobserved(u)...)
-	return append(found, v.kind(u)...)
+	return append(found, v.findings(u)...)
 }
 
-func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
+func (v *rules) findings(u *unstructured.Unstructured) []rule.Finding {
 	switch u.GroupVersionKind().GroupKind() {
 	case diagnose.KindOf("v1", "Pod").GroupKind():
 		return typed(v, u, v.pods.Explain)

@@ -212,10 +212,10 @@ func (w Wish) intended(entries []managedfields.Entry, to managedfields.Owner) ([
 		if e.Subresource == statusSubresource || !w.isFrom(e) {
 			continue
 		}
-		out[i].Fields = w.of(e.Fields)
+		out[i].Fields = w.selected(e.Fields)
 	}
 	for _, p := range w.Paths {
-		if err := w.one(p, entries, out, to); err != nil {
+		if err := w.checkPath(p, entries, out, to); err != nil {
 			return nil, err
 		}
 	}
@@ -225,7 +225,7 @@ func (w Wish) intended(entries []managedfields.Entry, to managedfields.Owner) ([
 	return out, nil
 }
 
-func (w Wish) one(p fieldpath.Path, entries, intended []managedfields.Entry, to managedfields.Owner) error {
+func (w Wish) checkPath(p fieldpath.Path, entries, intended []managedfields.Entry, to managedfields.Owner) error {
 	var from []managedfields.Owner
 	for _, e := range intended {
 		if fieldpath.Holds(e.Fields, p) {
@@ -260,7 +260,7 @@ func seat(o managedfields.Owner) managedfields.Owner {
 	return managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}
 }
 
-func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
+func (w Wish) selected(set *fieldpath.Set) *fieldpath.Set {
 	if len(w.Paths) == 0 {
 		return set.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 	}

@@ -29,7 +29,7 @@ func (a *Aliases) Admit(d *Document) error {
 	var m measure
 	m.document(d)
 	const hint = "the API server accepts requests of up to 3 MiB: use fewer aliases, or split the object into several"
-	line := d.below(max(m.worst, 1) - 1)
+	line := d.lineBelow(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:
 		return At(line, fmt.Sprintf("aliases (*) would make the document %s larger than its text; the limit is %s",

@@ -39,7 +39,7 @@ func (d *Document) Decode() (any, []error) {
 	value, faults := d.decodeYAML()
 	if len(faults) > 0 && d.quotesKeys() {
 		line := bytes.Count(d.Text[:min(int(offset), len(d.Text))], []byte("\n"))
-		return nil, []error{At(d.below(line), "not JSON: "+err.Error(), "")}
+		return nil, []error{At(d.lineBelow(line), "not JSON: "+err.Error(), "")}
 	}
 	return value, faults
 }
@@ -81,7 +81,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	}
 	var rest any
 	if err := decoder.Decode(&rest); !errors.Is(err, io.EOF) {
-		return nil, []error{At(d.below(max(yamlLine(err), 1)-1),
+		return nil, []error{At(d.lineBelow(max(yamlLine(err), 1)-1),
 			"text after the end of the object that begins at line "+strconv.Itoa(max(d.Line, 1)),
 			"start all top-level lines of an object in the same column; separate objects with ---")}
 	}
@@ -121,7 +121,7 @@ func (d *Document) syntaxFault(err error) error {
 			hint = "the line is indented with a tab; YAML allows only spaces"
 		}
 	}
-	return At(d.below(line-1), "not YAML: "+text, hint)
+	return At(d.lineBelow(line-1), "not YAML: "+text, hint)
 }
 
 const endOfStream = "found unexpected end of stream"

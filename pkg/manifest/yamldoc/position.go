@@ -30,7 +30,7 @@ func (d *Document) nodes() *yaml.Node {
 	return d.tree.Content[0]
 }
 
-func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
+func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.lineBelow(n.Line - 1) }
 
 // SourceOf returns the place of the key or item at a path of keys and positions. If the document
 // lacks the path, SourceOf returns the place of the closest existing ancestor.
@@ -97,7 +97,7 @@ func (d *Document) keyFaults() []error {
 		return []error{At(source, "one document contains two objects", "put a line with only --- before this line")}
 	}
 	var faults []*object.FaultError
-	for n := range d.all() {
+	for n := range d.allNodes() {
 		if n.Kind == yaml.MappingNode {
 			faults = append(faults, d.keyFaultsOf(n)...)
 		}
@@ -172,7 +172,7 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 // key is stored than the one that is written. The keys true and false are stored as they are written.
 func (d *Document) booleanKeys() []error {
 	var faults []*object.FaultError
-	for n := range d.all() {
+	for n := range d.allNodes() {
 		if n.Kind != yaml.MappingNode {
 			continue
 		}
@@ -197,7 +197,7 @@ func byLine(faults []*object.FaultError) []error {
 }
 
 func (d *Document) mergesKeys() bool {
-	for n := range d.all() {
+	for n := range d.allNodes() {
 		for i, c := range n.Content {
 			if n.Kind == yaml.MappingNode && i%2 == 0 && c.Tag == "!!merge" {
 				return true
@@ -210,7 +210,7 @@ func (d *Document) mergesKeys() bool {
 // tagLine returns the line of the first value that does not match its tag, or 0. yaml/v2 does not
 // report that line.
 func (d *Document) tagLine() int {
-	for n := range d.all() {
+	for n := range d.allNodes() {
 		var value any
 		if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 && n.Decode(&value) != nil {
 			return n.Line
@@ -219,7 +219,7 @@ func (d *Document) tagLine() int {
 	return 0
 }
 
-func (d *Document) all() iter.Seq[*yaml.Node] {
+func (d *Document) allNodes() iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		var visit func(n *yaml.Node) bool
 		visit = func(n *yaml.Node) bool {

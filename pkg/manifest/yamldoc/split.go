@@ -25,7 +25,7 @@ type Document struct {
 // Source returns the place of the document's first line.
 func (d *Document) Source() object.Source { return object.Source{File: d.File, Line: d.Line} }
 
-func (d *Document) below(n int) object.Source {
+func (d *Document) lineBelow(n int) object.Source {
 	s := d.Source()
 	if s.Line > 0 {
 		s.Line += n

@@ -112,10 +112,10 @@ func (d *gathered[T]) Finish(context.Context) error {
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
 	for _, o := range d.objects.Drain() {
 		key := o.ref().Key()
-		d.complete(&o, extras{d.warnings.take(key), d.remarks.take(key), d.decided[key], d.digests[key]})
+		d.complete(&o, extras{d.warnings.remove(key), d.remarks.remove(key), d.decided[key], d.digests[key]})
 		r.Objects = append(r.Objects, o)
 	}
-	r.NewSet, r.Remarks = d.State.NewSet, d.remarks.take(object.Key{})
+	r.NewSet, r.Remarks = d.State.NewSet, d.remarks.remove(object.Key{})
 	r.Warnings, r.LeftOut, r.HelmHooks = allWarnings(d.warnings), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
 	return writeResult(d.Base, r, d.suite)
 }
@@ -322,7 +322,7 @@ func rootedOf(r event.Rooted) rootEntry { return rootEntry{r.Cause, len(r.Holds)
 
 type byObject[T any] map[object.Key][]T
 
-func (m byObject[T]) take(key object.Key) []T {
+func (m byObject[T]) remove(key object.Key) []T {
 	list := m[key]
 	delete(m, key)
 	return list

@@ -95,7 +95,7 @@ func (c *Reporter) going(e event.Terminating) {
 	}
 	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
-		c.say(format.Name(e.Ref) + ": " + going(e))
+		c.printLine(format.Name(e.Ref) + ": " + going(e))
 	}
 }
 
@@ -144,10 +144,10 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 			e.Causes = format.Brief(e.Causes)
 		}
 		format.Below(&b, format.Stuck(e, format.Columns(c.columns())), "    ", c.columns())
-		c.note(b.String())
+		c.print(b.String())
 	case same < many:
-		c.note(head + ", for the same reason\n")
+		c.print(head + ", for the same reason\n")
 	case same == many:
-		c.note(more)
+		c.print(more)
 	}
 }

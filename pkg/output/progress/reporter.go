@@ -111,15 +111,15 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Deprecations:
 		c.annotateUses(e)
 	case event.SetBegun:
-		c.note("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
+		c.print("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:
-		c.note(hooksText(e, c.verbose))
+		c.print(hooksText(e, c.verbose))
 	case event.Retrying:
 		c.retrying(e)
 	case event.Reachable:
 		c.reachable()
 	case event.RollingBack:
-		c.note("rolling back: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
+		c.print("rolling back: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
 	case event.Waiting:
 		c.waiting(e)
 	case event.Terminating:
@@ -199,7 +199,7 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 		return
 	}
 	c.message[key] = true
-	c.say(plain)
+	c.printLine(plain)
 }
 
 // redraws reports whether a status line shows the progress. Before there is a plan, a program may
@@ -223,9 +223,9 @@ func (c *Reporter) reachable() {
 	switch {
 	case c.statusLine != nil:
 	case c.sick:
-		c.say("the API server has recovered")
+		c.printLine("the API server has recovered")
 	default:
-		c.say("the API server is answering again")
+		c.printLine("the API server is answering again")
 	}
 }
 
@@ -279,7 +279,7 @@ func (c *Reporter) Tick() {
 	if line == "" || now.Sub(c.last) < c.pause {
 		return
 	}
-	c.say(line)
+	c.printLine(line)
 	c.pause = min(2*c.pause, seldom)
 }
 
@@ -323,9 +323,9 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 	return strings.Join(parts, "; "), same
 }
 
-func (c *Reporter) say(line string) { c.note(line + "\n") }
+func (c *Reporter) printLine(line string) { c.print(line + "\n") }
 
-func (c *Reporter) note(text string) {
+func (c *Reporter) print(text string) {
 	c.last = c.now()
 	c.screen.Note(text)
 }

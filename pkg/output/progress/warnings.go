@@ -43,7 +43,7 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 	c.warned[w] = true
 	one := message{of: e.Ref, text: text.Printable(e.Text), detail: text.Printable(e.Detail), hint: hint}
 	if e.Ref == (object.Ref{}) {
-		c.note(c.warning(one.text+one.detail, hint))
+		c.print(c.warning(one.text+one.detail, hint))
 		return
 	}
 	c.warnings.Add(c.state.Place(e.Ref), one)
@@ -72,14 +72,14 @@ func (c *Reporter) flush(phase int) {
 	for _, group := range format.Grouped(c.warnings.DrainTo(phase), same) {
 		first := group[0]
 		if len(group) == 1 {
-			c.note(c.warning(text.Printable(first.of.String())+": "+first.text+first.detail, first.hint))
+			c.print(c.warning(text.Printable(first.of.String())+": "+first.text+first.detail, first.hint))
 			continue
 		}
 		names := make([]string, len(group))
 		for i, one := range group {
 			names[i] = text.Printable(one.of.String())
 		}
-		c.note(c.warning(fmt.Sprintf("%s: %s: %s", text.Count(len(group), "object"), first.text, text.List(names, c.shown())), first.hint))
+		c.print(c.warning(fmt.Sprintf("%s: %s: %s", text.Count(len(group), "object"), first.text, text.List(names, c.shown())), first.hint))
 	}
 }
 
@@ -134,7 +134,7 @@ func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
 			if line := c.place("error", fault.Source, strings.TrimPrefix(err.Error(), place)); line != "" {
-				c.note(line + "\n")
+				c.print(line + "\n")
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 		at = field.Written()
 	}
 	if line := c.place("error", at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
-		c.note(line + "\n")
+		c.print(line + "\n")
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *Reporter) annotateUses(e event.Deprecations) {
 	for _, u := range e.Uses {
 		for _, at := range u.Sources {
 			if line := c.place("warning", at, format.Name(u.Ref)+": "+text.Printable(u.Text)); line != "" {
-				c.note(line + "\n")
+				c.print(line + "\n")
 			}
 		}
 	}

@@ -83,19 +83,19 @@ func (t *deleteTable) spared(b *strings.Builder, all []event.Deleted, why func(e
 		skipped[event.Deleted]{
 			why: why,
 			one: func(d event.Deleted, reason string) {
-				b.WriteString(t.word(action) + "  " + format.Name(d.Ref) + reason + "\n")
+				b.WriteString(t.actionWord(action) + "  " + format.Name(d.Ref) + reason + "\n")
 			},
-			many: func(count, reason string) { b.WriteString(t.word(action) + "  " + count + reason + "\n") },
+			many: func(count, reason string) { b.WriteString(t.actionWord(action) + "  " + count + reason + "\n") },
 		}.print(t.Base, of[action])
 	}
 }
 
-func (t *deleteTable) word(a event.Action) string {
+func (t *deleteTable) actionWord(a event.Action) string {
 	return t.Paint.Action(a, format.Pad(string(a), deletedWidth))
 }
 
 func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
-	b.WriteString(t.word(d.Action) + "  " + deletedName(d))
+	b.WriteString(t.actionWord(d.Action) + "  " + deletedName(d))
 	if d.Action == event.Remains {
 		b.WriteString(format.TerminatingFor(d.Since, t.Now()))
 	}
@@ -146,7 +146,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		t.line(b, d)
 	}
 	if more := len(all) - len(shown); more > 0 {
-		fmt.Fprintf(b, "%s  and %s\n", t.word(event.Remains), text.Count(more, "more object"))
+		fmt.Fprintf(b, "%s  and %s\n", t.actionWord(event.Remains), text.Count(more, "more object"))
 	}
 	if causes := all[0].Causes; len(causes) > 0 && t.reported != nil && slices.ContainsFunc(all, t.reported) {
 		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)

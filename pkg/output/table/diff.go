@@ -122,7 +122,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 		err = t.outside.run(ctx)
 	}
 	for _, line := range t.takeovers.lines(true) {
-		t.say("# " + line + "\n")
+		t.print("# " + line + "\n")
 	}
 	for _, line := range append(t.notes(), diffSummary(t.State)) {
 		t.Screen.Note(line + "\n")
@@ -132,7 +132,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	}
 	// The digest is part of the result: a file with the output is what a person reviews.
 	for _, line := range t.confirmation() {
-		t.say("# " + line + "\n")
+		t.print("# " + line + "\n")
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (t *diffTable) confirmation() []string {
 	return lines
 }
 
-func (t *diffTable) say(text string) {
+func (t *diffTable) print(text string) {
 	if t.outside != nil {
 		t.Screen.Note(text)
 		return

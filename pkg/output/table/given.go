@@ -65,18 +65,18 @@ func (t *givenTable) details(g event.Given) []string {
 		from := format.Owner(m.From, t.Now())
 		switch {
 		case m.To == (managedfields.Owner{}):
-			lines = append(lines, t.each("released", m.Paths, "by "+from)...)
+			lines = append(lines, t.pathLines("released", m.Paths, "by "+from)...)
 		case m.Shared:
-			lines = append(lines, t.each("shared", m.Paths, "with "+format.Owner(m.To, t.Now())+" by "+from)...)
+			lines = append(lines, t.pathLines("shared", m.Paths, "with "+format.Owner(m.To, t.Now())+" by "+from)...)
 		default:
-			lines = append(lines, t.each("moved", m.Paths, "from "+from+" to "+format.Owner(m.To, t.Now()))...)
+			lines = append(lines, t.pathLines("moved", m.Paths, "from "+from+" to "+format.Owner(m.To, t.Now()))...)
 		}
 	}
 	for _, l := range g.Left {
-		lines = append(lines, t.each("left", l.Paths, "to "+format.Owner(l.Owner, t.Now())+": "+l.Why)...)
+		lines = append(lines, t.pathLines("left", l.Paths, "to "+format.Owner(l.Owner, t.Now())+": "+l.Why)...)
 	}
 	if g.Next != nil {
-		lines = append(lines, t.next(*g.Next)...)
+		lines = append(lines, t.nextApplyLines(*g.Next)...)
 	}
 	lines = append(lines, format.Lines(g.Reason)...)
 	if g.Err != nil {
@@ -85,7 +85,7 @@ func (t *givenTable) details(g event.Given) []string {
 	return lines
 }
 
-func (t *givenTable) next(n event.NextApply) []string {
+func (t *givenTable) nextApplyLines(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
 	if n.Manifest != "" {
 		who += " of " + text.Printable(n.Manifest)
@@ -112,7 +112,7 @@ func (t *givenTable) next(n event.NextApply) []string {
 	return lines
 }
 
-func (t *givenTable) each(verb string, all []fieldpath.Path, note string) []string {
+func (t *givenTable) pathLines(verb string, all []fieldpath.Path, note string) []string {
 	most := manyPaths
 	if t.Verbose {
 		most = math.MaxInt

@@ -74,7 +74,7 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			lm, ok := live.Value.(map[string]any)
 			return ok && len(v) > 0 && s.fields(v, lm, child)
 		}
-		return member && live.Has && s.whole(v, live.Value)
+		return member && live.Has && s.isWholeSettled(v, live.Value)
 	case []any:
 		switch {
 		case child != nil:
@@ -87,7 +87,7 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			return len(v) == 0 && isList && (s.othersBelow() ||
 				s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular)
 		}
-		return live.Has && s.whole(v, live.Value)
+		return live.Has && s.isWholeSettled(v, live.Value)
 	case nil:
 		if child != nil || !member {
 			return false
@@ -102,10 +102,10 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole reports whether a map or list that is a leaf of our set is unchanged. Such a value is
+// isWholeSettled reports whether a map or list that is a leaf of our set is unchanged. Such a value is
 // atomic, or was empty when we applied it. If others own paths below it, it is granular. A
 // non-empty map or list counts as unchanged only if it is known to be atomic.
-func (s *settler) whole(v, live any) bool {
+func (s *settler) isWholeSettled(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
 	}

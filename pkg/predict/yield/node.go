@@ -44,7 +44,7 @@ func holdersOf(entries []managedfields.Entry) []holder {
 	return out
 }
 
-func (n node) down(pe fieldpath.Element, declared, live fieldpath.Optional) node {
+func (n node) child(pe fieldpath.Element, declared, live fieldpath.Optional) node {
 	next := node{pe: pe, declared: declared, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {
 		next.oursHere = n.ours.Members.Has(pe)
@@ -88,9 +88,9 @@ func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
-// at yields a path (rest) that is relative to the node. It returns the node's new value in the
+// valueAt yields a path (rest) that is relative to the node. It returns the node's new value in the
 // manifest, whether the manifest must keep this value, and whether the manifest sets the path.
-func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
+func (n node) valueAt(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
 		return v, keep, true
@@ -102,7 +102,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 			break
 		}
 		name := *pe.FieldName
-		next, keep, found := n.down(pe, fieldpath.FieldOf(v, name), fieldpath.FieldOf(n.live.Value, name)).at(rest[1:])
+		next, keep, found := n.child(pe, fieldpath.FieldOf(v, name), fieldpath.FieldOf(n.live.Value, name)).valueAt(rest[1:])
 		if !found {
 			return v, true, false
 		}
@@ -126,7 +126,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 				live = fieldpath.Present(list[at])
 			}
 		}
-		next, keep, found := n.down(pe, fieldpath.Present(v[i]), live).at(rest[1:])
+		next, keep, found := n.child(pe, fieldpath.Present(v[i]), live).valueAt(rest[1:])
 		if !found {
 			return v, true, false
 		}
@@ -222,7 +222,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 				continue
 			}
 		}
-		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(declared, name), fieldpath.FieldOf(live, name))
+		next := n.child(fieldpath.FieldElement(name), fieldpath.FieldOf(declared, name), fieldpath.FieldOf(live, name))
 		if !next.declared.Has && !next.isOurs() {
 			continue // An apply cannot change the field.
 		}
@@ -261,7 +261,7 @@ func (n node) items(live []any) (any, bool) {
 		if !ok {
 			return fieldpath.Clone(live), true
 		}
-		next := n.down(pe, fieldpath.Optional{}, fieldpath.Present(item))
+		next := n.child(pe, fieldpath.Optional{}, fieldpath.Present(item))
 		if i := n.declaredItem(declared, pe, x); i >= 0 {
 			next.declared = fieldpath.Present(declared[i])
 		}

@@ -49,7 +49,7 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 			if fieldpath.IsKeyField(p) {
 				return nil, nil, &KeyError{Path: p}
 			}
-			if _, _, found := root.at(p); found {
+			if _, _, found := root.valueAt(p); found {
 				yielded = append(yielded, p)
 			}
 		}

@@ -110,7 +110,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 
 func (m *metrics) fault(webhook string, f fault) { m.faults.WithLabelValues(webhook, string(f)).Inc() }
 
-func (m *metrics) since(webhook string, start time.Time) {
+func (m *metrics) observe(webhook string, start time.Time) {
 	m.duration.WithLabelValues(webhook).Observe(time.Since(start).Seconds())
 }
 

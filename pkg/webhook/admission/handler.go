@@ -97,7 +97,7 @@ type response struct {
 }
 
 func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer a.count.since(a.name, time.Now())
+	defer a.count.observe(a.name, time.Now())
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}

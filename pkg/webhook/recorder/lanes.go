@@ -26,7 +26,7 @@ func (l *lanes) lane(namespace string) *lane {
 	return found
 }
 
-func (l *lanes) place(p *pending, at time.Time) {
+func (l *lanes) insert(p *pending, at time.Time) {
 	p.at = at
 	if p.lane != nil {
 		heap.Fix(&p.lane.line, p.index)
@@ -70,8 +70,8 @@ func (l *lanes) first() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next chooses the lane that was served longest ago.
-func (l *lanes) next(now time.Time) *pending {
+// nextPending chooses the lane that was served longest ago.
+func (l *lanes) nextPending(now time.Time) *pending {
 	var found *lane
 	for _, in := range l.of {
 		if len(in.line) == 0 || in.line[0].at.After(now) {
@@ -106,7 +106,7 @@ func (q *queue) freeCapacity(p *pending) {
 		q.drop(p, more, q.outcome(ownership.OutcomeCounted))
 	}
 	if !q.leads && q.theirs > 0 && (q.crowded() || q.overflows()) {
-		q.leaveToLeader(func(pendingTransition) bool { return true }, p.came())
+		q.leaveToLeader(func(pendingTransition) bool { return true }, p.arrived())
 	}
 	for q.crowded() && q.evict(p, func(l *lane) int { return len(l.line) }) {
 	}

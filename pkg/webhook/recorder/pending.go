@@ -32,7 +32,7 @@ type pending struct {
 	at    time.Time
 }
 
-func (p *pending) came() time.Time {
+func (p *pending) arrived() time.Time {
 	if len(p.transitions) == 0 {
 		return time.Time{}
 	}

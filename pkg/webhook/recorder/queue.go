@@ -68,7 +68,7 @@ func newQueue(limits Limits, pace pace) *queue {
 func (q *queue) lead(leads bool) {
 	q.leads = leads
 	for _, p := range q.objects {
-		q.place(p)
+		q.enqueue(p)
 	}
 }
 
@@ -111,7 +111,7 @@ func (q *queue) close(p *pending, now time.Time) {
 		return
 	}
 	if len(p.transitions) > 0 {
-		q.place(p)
+		q.enqueue(p)
 		return
 	}
 	q.lanes.remove(p)
@@ -127,12 +127,12 @@ func (q *queue) close(p *pending, now time.Time) {
 	}
 }
 
-func (q *queue) place(p *pending) {
+func (q *queue) enqueue(p *pending) {
 	if p.taken {
 		return
 	}
 	if at, ok := p.due(q.leads, q.limits.PerObject/2); ok {
-		q.lanes.place(p, at)
+		q.lanes.insert(p, at)
 		return
 	}
 	q.lanes.remove(p)
@@ -154,7 +154,7 @@ func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
 	}
 }
 
-func (q *queue) next(now time.Time) (time.Time, bool) {
+func (q *queue) nextDue(now time.Time) (time.Time, bool) {
 	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
 	at, ok := q.lanes.first()
 	if !ok {
@@ -174,13 +174,13 @@ func (q *queue) dequeue(now time.Time) (batch, bool) {
 		return batch{}, false
 	}
 	for {
-		p := q.lanes.next(now)
+		p := q.lanes.nextPending(now)
 		if p == nil {
 			return batch{}, false
 		}
 		if q.leads && !p.ours() {
-			if at := q.peers.until(p.object.Namespace, p.came(), now); at.After(now) {
-				q.lanes.place(p, at)
+			if at := q.peers.until(p.object.Namespace, p.arrived(), now); at.After(now) {
+				q.lanes.insert(p, at)
 				continue
 			}
 		}
@@ -271,8 +271,8 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	if !own {
 		q.pace.spend(now)
 		switch last := len(r.Entries) - 1; {
-		case p != nil && !p.came().IsZero():
-			q.peers.saw(r.Object.Namespace, now.Sub(p.came()), now)
+		case p != nil && !p.arrived().IsZero():
+			q.peers.saw(r.Object.Namespace, now.Sub(p.arrived()), now)
 		case last >= 0:
 			q.peers.saw(r.Object.Namespace, min(now.Sub(r.Entries[last].Last.Time), maxLag), now)
 		}

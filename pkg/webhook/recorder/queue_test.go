@@ -36,13 +36,13 @@ func (d *diary) come(object, user string, at time.Duration) {
 func (d *diary) run(until time.Duration, ends outcome) {
 	d.now = latest(d.now, noon)
 	for {
-		at, ok := d.next(d.now)
+		at, ok := d.nextDue(d.now)
 		if !ok || at.After(noon.Add(until)) {
 			break
 		}
 		d.now = latest(d.now, at)
 		b, ok := d.dequeue(d.now)
-		if again, _ := d.next(d.now); !ok && again.After(d.now) {
+		if again, _ := d.nextDue(d.now); !ok && again.After(d.now) {
 			continue // It is held back, and due later.
 		}
 		if !ok {

@@ -100,7 +100,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(q *queue) {
-		if at, ok := q.next(time.Now()); ok {
+		if at, ok := q.nextDue(time.Now()); ok {
 			alarm = time.After(time.Until(at))
 		}
 	})

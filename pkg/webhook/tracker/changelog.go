@@ -105,10 +105,10 @@ func (l *changelog) advance(version string, happened time.Time) {
 	if !newer(l.newest.Version, version) {
 		happened = latest(happened, l.newest.Time)
 	}
-	l.seen = position{version, latest(happened, l.at().Time)}
+	l.seen = position{version, latest(happened, l.position().Time)}
 }
 
-func (l *changelog) at() position {
+func (l *changelog) position() position {
 	if l.seen.Version == "" {
 		return l.promised
 	}
@@ -133,8 +133,8 @@ func (l *changelog) leave(m *pendingChange) {
 	l.left = m
 }
 
-// lost returns the gaps to handle now. blind means that the sink must compare its records.
-func (s *state) lost() (gaps []*pendingChange, blind bool) {
+// openGaps returns the gaps to handle now. blind means that the sink must compare its records.
+func (s *state) openGaps() (gaps []*pendingChange, blind bool) {
 	if !s.leading {
 		return nil, false
 	}

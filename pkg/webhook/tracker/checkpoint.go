@@ -82,7 +82,7 @@ func (c *Coverage) Add(gaps ...Gap) {
 	for len(c.Gaps) > maxGaps || c.affected() > maxAffected {
 		closest := 1
 		for i := 2; i < len(c.Gaps); i++ {
-			if c.apart(i) < c.apart(closest) {
+			if c.gapBefore(i) < c.gapBefore(closest) {
 				closest = i
 			}
 		}
@@ -124,9 +124,9 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-// apart returns the time between a gap and the one before it. A gap of a few objects is merged with
+// gapBefore returns the time between a gap and the one before it. A gap of a few objects is merged with
 // one of all objects only if nothing else is left to merge.
-func (c *Coverage) apart(i int) time.Duration {
+func (c *Coverage) gapBefore(i int) time.Duration {
 	apart := c.Gaps[i].From.Sub(c.Gaps[i-1].To)
 	if (c.Gaps[i].Of == nil) != (c.Gaps[i-1].Of == nil) {
 		apart += 365 * 24 * time.Hour

@@ -86,7 +86,7 @@ func TestCheckpointInQuietCluster(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"))
 	s.lead(true, s.now)
-	s.dealt(firstOf(s.lost()))
+	s.dealt(firstOf(s.openGaps()))
 	for n := range 60 {
 		s.now = s.now.Add(time.Minute)
 		s.bookmark(s.w, fmt.Sprint(10+n), s.now)
@@ -108,7 +108,7 @@ func TestBacklog(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
 	s.lead(true, s.now)
-	s.dealt(firstOf(s.lost()))
+	s.dealt(firstOf(s.openGaps()))
 	began := s.now
 	s.change("a", 10, "flux")
 	s.wait(grace)

@@ -42,7 +42,7 @@ func (t *Tracker) load(ctx context.Context) error {
 
 func (t *Tracker) recall(k kept) {
 	for _, o := range [][]unrecorded{k.seen, k.noted} {
-		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
+		t.do(func(s *state) []*pendingChange { return s.withOccurrences(o, time.Now()) })
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 		return nil
 	}
 	t.mu.Lock()
-	gaps, blind := t.state.lost()
+	gaps, blind := t.state.openGaps()
 	t.mu.Unlock()
 	if len(gaps) == 0 {
 		return nil
@@ -186,20 +186,20 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 		t.mu.Unlock()
 		seen, err := encodeSeen(out.seen)
 		if err == nil && len(seen) > maxSeen && most > 0 {
-			t.again(out)
+			t.redeclare(out)
 			continue
 		}
 		if err == nil {
 			err = t.write(ctx, k, out, seen, scope)
 		}
 		if err != nil {
-			t.again(out)
+			t.redeclare(out)
 		}
 		return len(seen), err
 	}
 }
 
-func (t *Tracker) again(out stored) {
+func (t *Tracker) redeclare(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.undeclared.Add(out.news.Gaps...)

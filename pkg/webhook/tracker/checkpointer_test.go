@@ -116,7 +116,7 @@ func TestOnlyObjectsOfGapsAreCompared(t *testing.T) {
 		s := begin(position{"9", noon})
 		s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
 		quiet := s.add(kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "services"}, name: "Service"}, position{})
-		s.take(s.see(quiet, fields("c", 5, "argo"), true, noon))
+		s.take(s.onObject(quiet, fields("c", 5, "argo"), true, noon))
 		live := (&Tracker{state: s.state}).liveIn([]*pendingChange{tt.gap(s.w, quiet)})
 		var got []types.UID
 		for _, uid := range []types.UID{"a", "b", "c", "d"} {

@@ -41,7 +41,7 @@ func (t *Tracker) discover(ctx context.Context) {
 		if err != nil {
 			t.opts.Log.Error(err, "discover kinds")
 		}
-		now = absent.keep(now, known, time.Now(), func(k kind) bool { return t.isServed(ctx, k) })
+		now = absent.keepUnreadable(now, known, time.Now(), func(k kind) bool { return t.isServed(ctx, k) })
 		if now != nil {
 			t.watchAll(ctx, known, now, known == nil)
 			known = now
@@ -93,7 +93,7 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	t.mu.Unlock()
 	for _, name := range names {
 		resource := schema.ParseGroupResource(name)
-		if !absent.gone(resource, now, func() bool { return t.isDefined(ctx, resource) }) {
+		if !absent.isGone(resource, now, func() bool { return t.isDefined(ctx, resource) }) {
 			continue
 		}
 		t.mu.Lock()

@@ -79,7 +79,7 @@ func (f *follower) pass(ctx context.Context) error {
 	err := f.watch(ctx)
 	f.worked = time.Since(began) > steady
 	if tooOld(err) {
-		f.lose("watch", f.position().Version, err)
+		f.declareGap("watch", f.position().Version, err)
 		if errors.Is(err, errUndone) {
 			f.setRestored()
 		}
@@ -130,7 +130,7 @@ func (f *follower) event(e watch.Event) error {
 		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion, now); return nil })
 		return nil
 	case watch.Deleted:
-		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion, now); return nil })
+		f.do(func(s *state) []*pendingChange { s.deleted(f.watched, o.UID, o.ResourceVersion, now); return nil })
 	default:
 		f.present(o, false)
 	}
@@ -219,7 +219,7 @@ func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if list && f.collect(o) {
 		return
 	}
-	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
+	f.do(func(s *state) []*pendingChange { return s.onObject(f.watched, o, list, time.Now()) })
 }
 
 func newPauses() wait.Backoff {

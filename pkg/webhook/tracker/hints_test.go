@@ -123,7 +123,7 @@ func TestHintOfFirstTry(t *testing.T) {
 		}, noon)
 		o := fields("a", 10, "flux")
 		o.Annotations = map[string]string{"revision": "2"}
-		s.take(s.see(s.w, o, false, s.now))
+		s.take(s.onObject(s.w, o, false, s.now))
 		s.wait(grace)
 		if got := s.given[0].occurrences[0]; got.User != tt.user {
 			t.Errorf("%s: got the user %q, want %q", name, got.User, tt.user)

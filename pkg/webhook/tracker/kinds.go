@@ -102,9 +102,9 @@ type absent struct {
 	contradicted []string // the absent kinds that are served nevertheless
 }
 
-// gone reports whether a kind is gone: it has been missing from all responses for a while, and a
+// isGone reports whether a kind is gone: it has been missing from all responses for a while, and a
 // request confirms that it is not served.
-func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
+func (a *absent) isGone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
 	}
@@ -132,12 +132,12 @@ func (a *absent) takeContradicted() []string {
 	return names
 }
 
-func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
+func (a *absent) keepUnreadable(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)
 	}
 	for name, k := range before {
-		if _, there := found[name]; !there && !a.gone(name, now, func() bool { return served(k) }) {
+		if _, there := found[name]; !there && !a.isGone(name, now, func() bool { return served(k) }) {
 			found[name] = k
 		}
 	}

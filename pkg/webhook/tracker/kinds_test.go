@@ -154,7 +154,7 @@ func TestAbsentKinds(t *testing.T) {
 		{less(), 0, 3, false}, {less(), 4, 3, false}, {all, 5, 3, false}, // It is there again.
 		{less(), 6, 3, false}, {less(), 10, 3, false}, {less(), 11, 3, true}, {less(), 12, 3, false}, {less(), 17, 2, false},
 	} {
-		got := a.keep(step.found, all, at(step.seconds), func(kind) bool { return step.served })
+		got := a.keepUnreadable(step.found, all, at(step.seconds), func(kind) bool { return step.served })
 		if noted := a.takeContradicted(); len(got) != step.want || (len(noted) > 0) != step.served {
 			t.Errorf("step %d: %d kinds, want %d; reported %v", i, len(got), step.want, noted)
 		}

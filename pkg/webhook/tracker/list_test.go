@@ -21,11 +21,11 @@ func TestNewObjectInList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(position{"9", noon})
 			s.resume(s.w)
-			s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
+			s.take(s.onObject(s.w, fields("a", 5, "argo"), true, s.now))
 			s.resumed(s.w)
 			s.lead(true, s.now)
 			s.list(20, tt.then...)
-			if gaps, blind := s.lost(); len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
+			if gaps, blind := s.openGaps(); len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
 				t.Errorf("%d gaps, blind %t, want %d", len(gaps), blind, tt.gaps)
 			}
 		})

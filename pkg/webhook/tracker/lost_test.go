@@ -213,7 +213,7 @@ func TestManyGapsAreLoggedOnce(t *testing.T) {
 	s := begin(position{"9", noon})
 	s.resume(s.w)
 	for n := range 100 {
-		s.take(s.see(s.w, fields(fmt.Sprint("o", n), 5, "argo"), true, s.now))
+		s.take(s.onObject(s.w, fields(fmt.Sprint("o", n), 5, "argo"), true, s.now))
 	}
 	s.resumed(s.w)
 	s.lead(true, s.now)
@@ -224,7 +224,7 @@ func TestManyGapsAreLoggedOnce(t *testing.T) {
 	for _, m := range s.given {
 		s.end(m, ownership.OutcomeLost)
 	}
-	gaps, _ := s.lost()
+	gaps, _ := s.openGaps()
 	all := summarize(gaps)
 	if len(all) != 1 || all[0].changes != 100 || all[0].why != noCapacity || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
 		t.Errorf("%d gaps are reported as %+v", len(gaps), all)

@@ -38,9 +38,9 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object, and returns its previous state if it has changed. It accepts an older
+// remember remembers an object, and returns its previous state if it has changed. It accepts an older
 // version only from a list: etcd may have been restored.
-func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
+func (m *memory) remember(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
 	}
@@ -106,7 +106,7 @@ func (s *state) afresh(w *watched, now time.Time) {
 // gap.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
-	from := w.at()
+	from := w.position()
 	switch before := from.Version != ""; {
 	case !before && len(w.objects) > 0:
 		s.gaps = append(s.gaps, &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}})
@@ -130,7 +130,7 @@ func (w *watched) unseen(o *metav1.PartialObjectMetadata) bool {
 	if was, known := w.objects[o.UID]; known {
 		return was.version != o.ResourceVersion
 	}
-	at := w.at().Version
+	at := w.position().Version
 	return at != "" && at != o.ResourceVersion && !object.Newer(at, o.ResourceVersion)
 }
 

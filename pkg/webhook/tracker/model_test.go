@@ -127,10 +127,10 @@ func (m *model) deliver() {
 
 func (m *model) report(w written) {
 	if w.object == nil {
-		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
+		m.deleted(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
 		return
 	}
-	m.take(m.see(m.w, w.object, false, m.now))
+	m.take(m.onObject(m.w, w.object, false, m.now))
 }
 
 // write writes some of the reported changes, and settles them.
@@ -172,7 +172,7 @@ func (m *model) kill(forgotten bool) {
 	m.tale = begin(from)
 	m.now = m.truth.now
 	m.lead(true, m.now)
-	m.take(m.noted(seen, m.now))
+	m.take(m.withOccurrences(seen, m.now))
 	version := 0
 	_, _ = fmt.Sscan(from.Version, &version)
 	if from.Version == "" || forgotten {
@@ -181,7 +181,7 @@ func (m *model) kill(forgotten bool) {
 	}
 	m.resume(m.w)
 	for _, o := range m.truth.at(version) {
-		m.take(m.see(m.w, o, true, m.now))
+		m.take(m.onObject(m.w, o, true, m.now))
 	}
 	m.resumed(m.w)
 	m.seen = version
@@ -204,10 +204,10 @@ func (m *model) relist(from int) {
 	}
 	m.now = m.truth.now
 	for _, o := range m.truth.at(m.seen) {
-		m.take(m.see(m.w, o, true, m.now))
+		m.take(m.onObject(m.w, o, true, m.now))
 	}
 	m.listed(m.w, fmt.Sprint(m.seen), m.now)
-	m.dealt(firstOf(m.lost()))
+	m.dealt(firstOf(m.openGaps()))
 }
 
 // The records and the declared gaps together are the truth. This holds however changes are written,
@@ -269,7 +269,7 @@ func (m *model) finish() {
 	for len(m.given) > 0 {
 		m.write()
 	}
-	m.dealt(firstOf(m.lost()))
+	m.dealt(firstOf(m.openGaps()))
 	m.keep()
 }
 

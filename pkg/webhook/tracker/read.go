@@ -64,7 +64,7 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	case err != nil:
 		return false, err
 	case undone:
-		f.lose("list", version, errUndone)
+		f.declareGap("list", version, errUndone)
 		f.setRestored()
 		return false, nil
 	}
@@ -75,13 +75,13 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 		f.do(func(s *state) []*pendingChange { s.resumed(f.watched); return nil })
 		return true, nil
 	case tooOld(err), apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
-		f.lose("list", version, err)
+		f.declareGap("list", version, err)
 		return false, nil
 	}
 	return false, err
 }
 
-func (f *follower) lose(what, version string, err error) {
+func (f *follower) declareGap(what, version string, err error) {
 	f.opts.Log.Info("history cannot be resumed by a watch; listing instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }

@@ -33,7 +33,7 @@ type retraced map[types.UID]*metav1.PartialObjectMetadata
 // canRetrace reports whether the server still has the state at the position.
 func (f *follower) canRetrace(ctx context.Context) (bool, error) {
 	f.mu.Lock()
-	from, restored := f.watched.at().Version, f.restored
+	from, restored := f.watched.position().Version, f.restored
 	f.mu.Unlock()
 	if from == "" || restored {
 		return false, nil
@@ -75,7 +75,7 @@ func (f *follower) retrace(ctx context.Context) error {
 // present version with a gap.
 func (f *follower) retraceOne(ctx context.Context, o *metav1.PartialObjectMetadata) error {
 	f.mu.Lock()
-	from := f.watched.at().Version
+	from := f.watched.position().Version
 	f.mu.Unlock()
 	steps, err := f.steps(ctx, o, from)
 	switch {
@@ -89,7 +89,7 @@ func (f *follower) retraceOne(ctx context.Context, o *metav1.PartialObjectMetada
 		if now == nil || now.UID != o.UID {
 			return nil // The watch will report that it was deleted.
 		}
-		f.do(func(s *state) []*pendingChange { return s.see(f.watched, now, true, time.Now()) })
+		f.do(func(s *state) []*pendingChange { return s.onObject(f.watched, now, true, time.Now()) })
 		return nil
 	}
 	for _, step := range steps {

@@ -69,8 +69,8 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see handles an object that exists. gap means that intermediate versions may have been missed.
-func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
+// onObject handles an object that exists. gap means that intermediate versions may have been missed.
+func (s *state) onObject(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if !gap && o.UID != "" {
 		defer w.advance(o.ResourceVersion, writtenAt(o, now))
 	}
@@ -87,7 +87,7 @@ func (s *state) step(w *watched, o *metav1.PartialObjectMetadata, gap bool, now 
 		w.miss(o.UID)
 	}
 	is := remember(o)
-	was, changed := w.see(o.UID, is, gap)
+	was, changed := w.remember(o.UID, is, gap)
 	if !changed {
 		return nil
 	}
@@ -103,12 +103,12 @@ func (s *state) step(w *watched, o *metav1.PartialObjectMetadata, gap bool, now 
 	if len(transitions) == 0 {
 		return nil
 	}
-	m := &pendingChange{watched: w, before: w.at(), version: is.version, uid: o.UID, from: was.version, to: is.owners, metadata: ownership.MetadataOf(w.resource.GroupVersion().String(), o.Labels, o.Annotations), apart: gap, span: Span{now, now}}
+	m := &pendingChange{watched: w, before: w.position(), version: is.version, uid: o.UID, from: was.version, to: is.owners, metadata: ownership.MetadataOf(w.resource.GroupVersion().String(), o.Labels, o.Annotations), apart: gap, span: Span{now, now}}
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
 		at, known := timeOf(t, now)
-		if before := w.at().Time; !known && !before.IsZero() {
+		if before := w.position().Time; !known && !before.IsZero() {
 			at = before
 		}
 		if at.Before(m.span.From) {
@@ -159,7 +159,7 @@ func (s *state) join(m *pendingChange) bool {
 	return true
 }
 
-func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
+func (s *state) deleted(w *watched, uid types.UID, version string, now time.Time) {
 	s.heard = now
 	w.forget(uid)
 	w.advance(version, time.Time{})
@@ -254,7 +254,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
+func (s *state) withOccurrences(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
 	for _, o := range occurrences {
 		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
 	}
@@ -332,7 +332,7 @@ func (s *state) store(most int, now time.Time) stored {
 	for name, w := range s.resources {
 		at, ok := held[w]
 		if !ok {
-			at = w.at()
+			at = w.position()
 		}
 		if at.Version != "" {
 			out.checkpoint.Resources[name.String()] = at

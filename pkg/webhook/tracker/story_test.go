@@ -50,13 +50,13 @@ func fields(uid string, version int, manager string) *metav1.PartialObjectMetada
 func (s *tale) list(version int, objects ...*metav1.PartialObjectMetadata) {
 	s.afresh(s.w, s.now)
 	for _, o := range objects {
-		s.take(s.see(s.w, o, true, s.now))
+		s.take(s.onObject(s.w, o, true, s.now))
 	}
 	s.listed(s.w, fmt.Sprint(version), s.now)
 }
 
 func (s *tale) change(uid string, version int, manager string) {
-	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
+	s.take(s.onObject(s.w, fields(uid, version, manager), false, s.now))
 }
 
 // admit sends a hint for a write that takes the key from its owner.
@@ -172,7 +172,7 @@ func TestStories(t *testing.T) {
 				s.settleAll()
 				more := fields("a", 11, "flux")
 				more.ManagedFields[0].FieldsV1.SetRawString(`{"f:data":{"f:k":{},"f:l":{}}}`)
-				s.take(s.see(s.w, more, false, s.now))
+				s.take(s.onObject(s.w, more, false, s.now))
 				if s.others != 1 {
 					s.lines = append(s.lines, "not told")
 				}
@@ -303,7 +303,7 @@ func TestStories(t *testing.T) {
 			report: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
-				s.gone(s.w, "a", "10", s.now)
+				s.deleted(s.w, "a", "10", s.now)
 				s.change("b", 11, "flux")
 				s.wait(grace)
 			},
@@ -336,7 +336,7 @@ func TestStories(t *testing.T) {
 			report: func(s *tale) {
 				s.w.promised = position{"7", noon.Add(-time.Minute)}
 				s.resume(s.w)
-				s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
+				s.take(s.onObject(s.w, fields("a", 5, "argo"), true, s.now))
 				s.resumed(s.w)
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
@@ -350,7 +350,7 @@ func TestStories(t *testing.T) {
 			s := begin(position{})
 			s.w.seen = position{} // no list was read yet
 			tt.report(s)
-			s.dealt(firstOf(s.lost()))
+			s.dealt(firstOf(s.openGaps()))
 			if diff := cmp.Diff(tt.want, s.lines); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
@@ -390,7 +390,7 @@ func TestChangesLeftToLeader(t *testing.T) {
 			}
 			s.bookmark(s.w, "30", s.now)
 			s.lead(true, s.now)
-			gaps, blind := s.lost()
+			gaps, blind := s.openGaps()
 			if len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
 				t.Errorf("%d gaps, blind %t", len(gaps), blind)
 			}

@@ -280,7 +280,7 @@ func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {
 		kind := schema.GroupKind{Group: w.resource.Group, Kind: w.name}.String()
-		if w.at().Version != "" {
+		if w.position().Version != "" {
 			s.Kinds[kind] = time.Time{}
 		}
 		if w.refused {

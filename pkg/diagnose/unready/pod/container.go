@@ -61,11 +61,11 @@ func (v Rules) container(b Container) []rule.Finding {
 		if s.State.Terminated.ExitCode == 0 && b.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
 			return nil
 		}
-		return []rule.Finding{v.ended(b, s.State.Terminated)}
+		return []rule.Finding{v.terminated(b, s.State.Terminated)}
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It is running between two crashes.
+		return []rule.Finding{v.terminated(b, s.LastTerminationState.Terminated)} // It is running between two crashes.
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
@@ -78,7 +78,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 		return nil
 	case "CrashLoopBackOff":
 		if t := b.Status.LastTerminationState.Terminated; t != nil {
-			return []rule.Finding{v.ended(b, t)}
+			return []rule.Finding{v.terminated(b, t)}
 		}
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerCrash",
@@ -101,7 +101,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
 		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason) + ": " + text.Excerpt(w.Message)}
 		if t := b.Status.LastTerminationState.Terminated; t != nil {
-			evidence = append(evidence, b.end(t, v.Now)...)
+			evidence = append(evidence, b.exitWords(t, v.Now)...)
 		}
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerNotStarted",
@@ -121,15 +121,15 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
+func (v Rules) terminated(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
-	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
+	c := event.Cause{Code: "ContainerCrash", Evidence: b.exitWords(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
 	again := " each time it starts"
 	if b.Status.RestartCount == 0 {
 		again = ""
 	}
 	killed := v.WarningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
-		return b.is(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
+		return b.concerns(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
 	})
 	switch {
 	case t.Reason == "OOMKilled":
@@ -186,7 +186,7 @@ func (v Rules) probes(b Container) []rule.Finding {
 		return nil
 	}
 	e := v.WarningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
-		return b.is(e) && strings.HasPrefix(strings.ToLower(e.Message), kind)
+		return b.concerns(e) && strings.HasPrefix(strings.ToLower(e.Message), kind)
 	})
 	c := event.Cause{
 		Code:     code,
@@ -245,7 +245,7 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
-func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []string {
+func (b Container) exitWords(t *corev1.ContainerStateTerminated, now time.Time) []string {
 	message := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
 		message += " (" + text.Excerpt(t.Reason) + ")"
@@ -268,7 +268,7 @@ func clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04:05Z")
 }
 
-func (b Container) is(e *corev1.Event) bool {
+func (b Container) concerns(e *corev1.Event) bool {
 	path := e.InvolvedObject.FieldPath
 	return path == "" || strings.HasSuffix(path, "{"+b.Spec.Name+"}")
 }

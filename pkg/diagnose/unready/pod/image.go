@@ -18,7 +18,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	image := text.Excerpt(b.Spec.Image)
 	message := w.Message
 	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
-		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
+		return b.concerns(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
 		message = e.Message // The status might say only that the kubelet is backing off.
 	}

@@ -67,7 +67,7 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 		c.Code, c.Message = "ClaimTerminating", "is being deleted"
 		c.Evidence = []string{"finalizers: " + text.List(pvc.Finalizers, 3)}
 	case pvc.Status.Phase == corev1.ClaimLost:
-		c = v.lost(pvc, c)
+		c = v.lostClaim(pvc, c)
 	case pvc.Status.Phase == corev1.ClaimBound:
 		return nil
 	default:
@@ -76,9 +76,9 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
 }
 
-// lost explains the phase Lost. Kubernetes sets it if the volume is gone, and also if the volume
+// lostClaim explains the phase Lost. Kubernetes sets it if the volume is gone, and also if the volume
 // belongs to another claim.
-func (v VolumeRules) lost(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
+func (v VolumeRules) lostClaim(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	volume := text.Excerpt(pvc.Spec.VolumeName)
 	c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+volume
 	c.Evidence = append([]string{"phase Lost"}, rule.Quoted(v.Warning(pvc, "ClaimLost", "ClaimMisbound"))...)

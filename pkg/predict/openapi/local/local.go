@@ -36,10 +36,10 @@ func (t *Types) Of(kind object.Kind) openapi.Type {
 	if err != nil {
 		return nil
 	}
-	return t.of(field{value: reflect.TypeOf(value)})
+	return t.typeOf(field{value: reflect.TypeOf(value)})
 }
 
-func (t *Types) of(f field) openapi.Type {
+func (t *Types) typeOf(f field) openapi.Type {
 	for f.value.Kind() == reflect.Pointer {
 		f.value, f.pointer = f.value.Elem(), true
 	}
@@ -111,21 +111,21 @@ func (t typ) Property(name string) openapi.Type {
 	if !ok {
 		return nil
 	}
-	return t.all.of(f)
+	return t.all.typeOf(f)
 }
 
 func (t typ) Values() (values openapi.Type, open bool) {
 	if t.value.Kind() != reflect.Map {
 		return nil, false
 	}
-	return t.all.of(field{value: t.value.Elem()}), true
+	return t.all.typeOf(field{value: t.value.Elem()}), true
 }
 
 func (t typ) Items() openapi.Type {
 	if !slices.Contains(t.Kinds(), "array") {
 		return nil
 	}
-	return t.all.of(field{value: t.value.Elem()})
+	return t.all.typeOf(field{value: t.value.Elem()})
 }
 
 func (t typ) Default() any { return t.ofKey }
