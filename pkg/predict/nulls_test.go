@@ -24,6 +24,10 @@ func TestNullsAreLeftOut(t *testing.T) {
 			"", `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 1, protocol: }, {port: 2, protocol: ""}]}}`,
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 1}, {port: 2}]}}`,
 		},
+		"the key of an item, if its default is empty": {
+			"", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {imagePullSecrets: [{name: ""}]}}`,
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {imagePullSecrets: [{}]}}`,
+		},
 		"a text in a map": {
 			"", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {k: }}, data: {a: , b: c}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {k: ""}}, data: {a: "", b: c}}`,

@@ -73,8 +73,8 @@ func withLastApplied(object map[string]any) map[string]any {
 }
 
 // Every field of every kind that the server serves, with each value that the server may read
-// otherwise than it was sent. SWEEP_KIND=Service,Job sweeps these kinds, SEED=n draws another sample, and
-// SWEEP_SCENARIO=helm takes one scenario.
+// otherwise than it was sent. SWEEP_KIND=Service,Job sweeps these kinds, SWEEP_PATH=ports[0] the
+// fields whose paths contain it, SEED=n draws another sample, and SWEEP_SCENARIO=helm takes one scenario.
 func TestEachFieldOfEachKind(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t) // the audit log
@@ -196,6 +196,9 @@ func newSweep(t *testing.T, c *cluster.Cluster) *sweep {
 		rows := generator.all()
 		total += len(rows)
 		if only := os.Getenv("SWEEP_KIND"); only == "" || slices.Contains(strings.Split(only, ","), r.kind) {
+			if path := os.Getenv("SWEEP_PATH"); path != "" {
+				rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(r.path, path) })
+			}
 			s.kinds = append(s.kinds, swept{r, rows})
 		}
 	}
@@ -253,7 +256,7 @@ type trial struct {
 
 func (b *trial) fault(class, name, why string) {
 	r := b.objects[name]
-	if _, is := isServers(b.kind.kind, r); is {
+	if _, is := isServers(b.how.name, b.kind.kind, r); is {
 		return
 	}
 	if b.how.name == "helm" && r.isOpen(b.kind.kind) && os.Getenv("SWEEP_OPEN") == "" {

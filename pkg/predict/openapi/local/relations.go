@@ -46,6 +46,8 @@ func keysOf(field string) []string {
 		return []string{"containerPort", "protocol"}
 	case "core.v1.ServiceSpec.ports":
 		return []string{"port", "protocol"}
+	case "core.v1.PodSpec.imagePullSecrets":
+		return []string{"name"}
 	}
 	return nil
 }
@@ -55,6 +57,8 @@ func keyDefaultOf(field string) any {
 	switch field {
 	case "core.v1.ContainerPort.protocol", "core.v1.ServicePort.protocol":
 		return "TCP"
+	case "core.v1.LocalObjectReference.name":
+		return ""
 	}
 	return nil
 }
