@@ -54,8 +54,8 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Short: "Find out who still uses APIs that an upgrade removes",
 		Long: `Find out who still uses API versions and fields that a release of Kubernetes
 removes. The report lists managers (from the managed fields of live objects),
-manifests (by file and line) and deployed Helm releases. An old entry of a
-manager that now writes another version is only counted. Nothing is changed.
+manifests (by file and line) and Helm releases. An old entry of a manager that
+now writes another version is only counted. Nothing is changed.
 
 Live objects are those in the namespace, or in all namespaces with -A. With -f
 or -k, live objects are checked only with -A. With --release, a check of files
@@ -77,7 +77,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	f.input.AddFiles(cmd)
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
-	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of deployed Helm releases; they are read from Secrets")
+	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of Helm releases; they are read from Secrets")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
 	verb.OutputFlag(cmd, &f.output, output.OfDeprecated, "")
 	help.Words(cmd, "release")

@@ -125,12 +125,17 @@ func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []ob
 	s.unread = append(s.unread, unread...)
 }
 
+// helmReleases reads the manifest from which the next upgrade of each release starts. If no revision
+// of a release succeeded, that is the failed one.
 func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
-	deployed := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status=deployed"}
-	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.SelectLarge(ctx, gvk, deployed, "type="+inventory.SecretType, func(u *unstructured.Unstructured) {
-		s.missed(object.RefOf(u), s.helmRelease(ctx, u))
-	}))
+	current := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status notin (superseded,uninstalled)"}
+	stored := inventory.Stored{}
+	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.SelectLarge(ctx, gvk, current, "type="+inventory.SecretType, stored.Add))
+	for _, revisions := range stored {
+		base := revisions.Base()
+		s.missed(object.RefOf(base), s.helmRelease(ctx, base))
+	}
 }
 
 func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructured) error {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
@@ -87,14 +86,13 @@ func (*noReleaseError) Hint() string {
 
 func stored(ctx context.Context, server *client.Client, named inventory.Release) (inventory.HelmRelease, error) {
 	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	var all []*unstructured.Unstructured
-	err := server.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
-		all = append(all, u)
-	})
+	all := inventory.Stored{}
+	err := server.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", all.Add)
 	if err != nil {
 		return inventory.HelmRelease{}, err
 	}
-	newest := inventory.Newest(all)
+	// The newest revision may have failed, but Helm has applied part of it.
+	newest := all[named].Last
 	if newest == nil {
 		return inventory.HelmRelease{}, &noReleaseError{named}
 	}

@@ -2,13 +2,13 @@ package inventory
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,30 +62,15 @@ func ChartManifest(output string) string {
 // Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision; nil if there is none. It does not skip a failed
-// revision, because Helm has applied part of it.
-func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
-	var newest *unstructured.Unstructured
-	most := -1
-	for _, s := range secrets {
-		if kind, _, _ := unstructured.NestedString(s.Object, "type"); kind != SecretType {
-			continue
-		}
-		if n, err := strconv.Atoi(s.GetLabels()["version"]); err == nil && n > most {
-			newest, most = s, n
-		}
-	}
-	return newest
-}
-
-// BrokenError reports that a Secret does not contain the expected release.
+// BrokenError reports that a Secret or ConfigMap does not contain the expected release.
 type BrokenError struct {
-	Secret, Namespace, Release, Revision string
-	Err                                  error
+	// Kind is "secret" or "configmap".
+	Kind, Name, Namespace, Release, Revision string
+	Err                                      error
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("revision %s (secret/%s -n %s) cannot be read: %v", e.Revision, e.Secret, e.Namespace, e.Err)
+	return fmt.Sprintf("revision %s (%s/%s -n %s) cannot be read: %v", e.Revision, e.Kind, e.Name, e.Namespace, e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }
@@ -98,21 +83,22 @@ func (e *BrokenError) Hint() string {
 // ErrNoManifest reports that a release contains no objects, except perhaps hooks.
 var ErrNoManifest = errors.New("it contains no manifest")
 
-// Decode reads a release from its Secret. Any error is a *BrokenError.
-func Decode(secret *unstructured.Unstructured) (HelmRelease, error) {
-	out, err := decode(secret)
+// Decode reads a release from its Secret or ConfigMap. Any error is a *BrokenError.
+func Decode(stored *unstructured.Unstructured) (HelmRelease, error) {
+	out, err := decode(stored)
 	if err != nil {
-		labels := secret.GetLabels()
+		labels := stored.GetLabels()
 		return HelmRelease{}, &BrokenError{
-			Secret: secret.GetName(), Namespace: secret.GetNamespace(), Release: labels["name"], Revision: labels["version"], Err: err,
+			Kind: strings.ToLower(cmp.Or(stored.GetKind(), "Secret")), Name: stored.GetName(), Namespace: stored.GetNamespace(),
+			Release: labels["name"], Revision: labels["version"], Err: err,
 		}
 	}
 	return out, nil
 }
 
-func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
-	out, err := unpack(secret)
-	name := secret.GetLabels()["name"]
+func decode(stored *unstructured.Unstructured) (HelmRelease, error) {
+	out, err := unpack(stored)
+	name := stored.GetLabels()["name"]
 	switch {
 	case err != nil:
 	case name != "" && out.Name != name: // Perhaps a copy whose labels were edited.
@@ -137,13 +123,16 @@ func (r HelmRelease) Caution() string {
 	return ""
 }
 
-func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
+func unpack(stored *unstructured.Unstructured) (HelmRelease, error) {
 	var out HelmRelease
-	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
+	text, found, err := unstructured.NestedString(stored.Object, "data", "release")
 	if err != nil || !found {
 		return out, errors.New("it contains no release")
 	}
-	raw, err := base64.StdEncoding.DecodeString(text)
+	raw := []byte(text)
+	if stored.GetKind() != "ConfigMap" { // The values of a Secret are base64 in JSON.
+		raw, err = base64.StdEncoding.DecodeString(text)
+	}
 	if err == nil {
 		raw, err = base64.StdEncoding.DecodeString(string(raw)) // as written by Helm
 	}

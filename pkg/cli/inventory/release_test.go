@@ -39,15 +39,48 @@ func twice(text string) string {
 }
 
 // The tenth revision is newer than the ninth. Secrets that only look like a release are ignored.
-func TestNewest(t *testing.T) {
-	got := inventory.Newest([]*unstructured.Unstructured{
-		secret("9", inventory.SecretType, ""), secret("10", inventory.SecretType, ""), secret("11", "Opaque", ""), secret("x", inventory.SecretType, ""),
-	})
-	if got == nil || got.GetName() != "v10" {
-		t.Errorf("%v", got)
+// Helm compares the next upgrade with the deployed revision, or else with the last one.
+func TestStored(t *testing.T) {
+	status := func(s string, u *unstructured.Unstructured) *unstructured.Unstructured {
+		labels := u.GetLabels()
+		labels["status"] = s
+		u.SetLabels(labels)
+		return u
 	}
-	if inventory.Newest(nil) != nil {
-		t.Error("Newest(nil) returned a Secret")
+	release := func(version string) *unstructured.Unstructured { return secret(version, inventory.SecretType, "") }
+	for name, tt := range map[string]struct {
+		stored     []*unstructured.Unstructured
+		last, base string
+	}{
+		"failed only":               {[]*unstructured.Unstructured{status("failed", release("9")), status("failed", release("10"))}, "v10", "v10"},
+		"one deployed":              {[]*unstructured.Unstructured{status("failed", release("10")), status("deployed", release("9")), status("superseded", release("8"))}, "v10", "v9"},
+		"two deployed after a race": {[]*unstructured.Unstructured{status("deployed", release("9")), status("deployed", release("10"))}, "v10", "v10"},
+		"look-alikes":               {[]*unstructured.Unstructured{release("1"), secret("2", "Opaque", ""), release("x")}, "v1", "v1"},
+	} {
+		all := inventory.Stored{}
+		for _, u := range tt.stored {
+			all.Add(u)
+		}
+		got, found := all[inventory.Release{}]
+		if !found || got.Last.GetName() != tt.last || got.Base().GetName() != tt.base {
+			t.Errorf("%s: last %v, base %v", name, got.Last, got.Base())
+		}
+	}
+}
+
+// Helm can store releases in ConfigMaps, whose values are not base64 in JSON.
+func TestDecodeConfigMap(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"kind": "ConfigMap", "metadata": map[string]any{"name": "v1", "labels": map[string]any{"version": "1", "name": "web"}},
+		"data": map[string]any{"release": base64.StdEncoding.EncodeToString([]byte(`{"name": "web", "namespace": "shop", "manifest": "kind: X"}`))},
+	}}
+	got, err := inventory.Decode(u)
+	if err != nil || got.Name != "web" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	u.Object["data"] = map[string]any{"release": "!"}
+	if _, err := inventory.Decode(u); err == nil || !strings.HasPrefix(err.Error(), "revision 1 (configmap/v1 ") {
+		t.Errorf("%v", err)
 	}
 }
 

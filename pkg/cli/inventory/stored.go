@@ -1,0 +1,58 @@
+package inventory
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Stored are the revisions that Helm stored of each release, as far as they matter for the next
+// upgrade.
+type Stored map[Release]Revisions
+
+// Revisions are the Secrets or ConfigMaps of two revisions of a release.
+type Revisions struct {
+	// Last is the newest revision, and Deployed the newest one that succeeded; nil if there is none.
+	Last, Deployed *unstructured.Unstructured
+}
+
+// Add adds a revision. Objects that only have Helm's labels are ignored.
+func (s Stored) Add(u *unstructured.Unstructured) {
+	version, is := revisionOf(u)
+	if !is {
+		return
+	}
+	of := Release{Namespace: u.GetNamespace(), Name: u.GetLabels()["name"]}
+	r := s[of]
+	later := func(than *unstructured.Unstructured) bool {
+		if than == nil {
+			return true
+		}
+		other, _ := revisionOf(than)
+		return version > other
+	}
+	if later(r.Last) {
+		r.Last = u
+	}
+	if u.GetLabels()["status"] == "deployed" && later(r.Deployed) {
+		r.Deployed = u
+	}
+	s[of] = r
+}
+
+// Base returns the revision whose manifest Helm compares with the next one: the deployed revision
+// or, if none succeeded, the last one (prepareUpgrade in helm/helm, pkg/action/upgrade.go).
+func (r Revisions) Base() *unstructured.Unstructured {
+	if r.Deployed != nil {
+		return r.Deployed
+	}
+	return r.Last
+}
+
+func revisionOf(u *unstructured.Unstructured) (int, bool) {
+	if kind, _, _ := unstructured.NestedString(u.Object, "type"); kind != SecretType && u.GetKind() != "ConfigMap" {
+		return 0, false
+	}
+	version, err := strconv.Atoi(u.GetLabels()["version"])
+	return version, err == nil
+}
