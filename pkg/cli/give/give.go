@@ -14,6 +14,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -113,8 +114,6 @@ conflicts, 2 could not tell.`,
 	return cmd
 }
 
-const chartOutputFlag = "chart-output"
-
 func (f *flags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, the default is the tool's field manager")
@@ -123,8 +122,8 @@ func (f *flags) add(cmd *cobra.Command) {
 		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, the receiver's next apply removes fields that its manifest does not set")
 	flags.BoolVar(&f.share, "share", false, "Let the current owners keep the fields too")
 	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next manager to apply them becomes their owner without a conflict")
-	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
-	flags.StringVar(&f.chartOutput, chartOutputFlag, "",
+	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME; read from its Secret or ConfigMap")
+	flags.StringVar(&f.chartOutput, helmrelease.ChartOutputFlag, "",
 		"File, or - for stdin, with the output of helm template or helm upgrade --dry-run: the objects of the next upgrade, instead of the stored manifest. Requires --helm-release")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
@@ -181,7 +180,7 @@ func (f *flags) toScope(names []string, in verb.Invocation) (scope, string, erro
 		files, err := next()
 		s := scope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}
 		if f.chartOutput != "" {
-			s.chart = opener(f.chartOutput, in.Streams.In)
+			s.chart = helmrelease.Open(f.chartOutput, in.Streams.In)
 		}
 		return s, inventory.Manager, err
 	case f.inventoryOf != "":

@@ -4,21 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -28,12 +23,17 @@ func (o *scope) released(
 ) ([]give.Target, error) {
 	named := *o.release
 	of := fmt.Sprintf("the release %s/%s", named.Namespace, named.Name)
-	release, err := stored(ctx, server, named)
+	var release inventory.HelmRelease
+	// The newest revision may have failed, but Helm has applied part of it.
+	revisions, err := helmrelease.Find(ctx, server, named)
+	if err == nil {
+		release, err = inventory.Decode(revisions.Last)
+	}
 	source := fmt.Sprintf("the stored manifest (revision %d)", release.Version)
 	if o.chart != nil {
 		source = "the chart output"
 		switch {
-		case errors.As(err, new(*noReleaseError)):
+		case errors.As(err, new(*helmrelease.NotFoundError)):
 			// The first install of a chart is server-side, too, and may take over existing objects.
 			release = inventory.HelmRelease{Name: named.Name, Namespace: named.Namespace, ApplyMethod: inventory.ServerSide}
 			err = nil
@@ -41,10 +41,10 @@ func (o *scope) released(
 			err = nil
 		}
 		if err == nil {
-			release.Manifest, err = o.rendered()
+			release.Manifest, err = o.chart.Manifest()
 		}
 	}
-	if errors.As(err, new(*noReleaseError)) {
+	if errors.As(err, new(*helmrelease.NotFoundError)) {
 		return nil, err
 	}
 	if err != nil {
@@ -73,52 +73,8 @@ func (o *scope) released(
 	return next.declared(ctx, server, targets, of, release.Applied, emit)
 }
 
-// noReleaseError reports that no revision of a release is stored.
-type noReleaseError struct{ inventory.Release }
-
-func (e *noReleaseError) Error() string {
-	return fmt.Sprintf("Helm release %s/%s not found", e.Namespace, e.Name)
-}
-
-func (*noReleaseError) Hint() string {
-	return "helm list -A shows all releases. If Helm does not store them in Secrets, they cannot be read: use -f with their manifests and --to=helm"
-}
-
-func stored(ctx context.Context, server *client.Client, named inventory.Release) (inventory.HelmRelease, error) {
-	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	all := inventory.Stored{}
-	err := server.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", all.Add)
-	if err != nil {
-		return inventory.HelmRelease{}, err
-	}
-	// The newest revision may have failed, but Helm has applied part of it.
-	newest := all[named].Last
-	if newest == nil {
-		return inventory.HelmRelease{}, &noReleaseError{named}
-	}
-	return inventory.Decode(newest)
-}
-
-// rendered reads the chart output.
-func (o *scope) rendered() (string, error) {
-	const most = 64 << 20
-	r, err := o.chart()
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", chartOutputFlag, err)
-	}
-	defer func() { _ = r.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(r, most+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("--%s: %w", chartOutputFlag, err)
-	case len(raw) > most:
-		return "", fmt.Errorf("--%s: larger than 64 MB", chartOutputFlag)
-	}
-	return inventory.ChartManifest(string(raw)), nil
-}
-
 func targetsOf(ctx context.Context, c *connection.Connection, server *client.Client, release inventory.HelmRelease) ([]give.Target, error) {
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
+	objects, err := helmrelease.Objects(ctx, server, c.Vault, release)
 	if err != nil {
 		return nil, err
 	}
@@ -126,23 +82,11 @@ func targetsOf(ctx context.Context, c *connection.Connection, server *client.Cli
 	if release.Applies() {
 		as = managedfields.Apply
 	}
-	var targets []give.Target
-	var faults []error
-	for _, m := range read.Objects {
-		kind, err := server.Kind(ctx, m.Object.GroupVersionKind())
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		declared := release.Applied(m.Object)
-		if kind.Namespaced && declared.GetNamespace() == "" {
-			declared.SetNamespace(release.Namespace)
-		}
-		ref := object.RefOf(declared)
-		ref.GVK = kind.GVK
-		targets = append(targets, give.Target{Kind: kind, Ref: ref, Declared: declared, As: as})
+	targets := make([]give.Target, len(objects))
+	for i, o := range objects {
+		targets[i] = give.Target{Kind: o.Kind, Ref: o.Ref, Declared: o.Declared, As: as}
 	}
-	return targets, errors.Join(faults...)
+	return targets, nil
 }
 
 // existing drops the objects that the next upgrade creates, because their fields have no owner yet.
@@ -162,14 +106,4 @@ func existing(ctx context.Context, server *client.Client, targets []give.Target)
 		return nil, errors.New("no object in the chart output exists yet")
 	}
 	return out, nil
-}
-
-// opener returns a function that opens a file, or standard input if the name is "-".
-func opener(name string, in io.Reader) func() (io.ReadCloser, error) {
-	return func() (io.ReadCloser, error) {
-		if name == "-" {
-			return io.NopCloser(in), nil
-		}
-		return os.Open(name)
-	}
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -25,8 +25,8 @@ type scope struct {
 	// manifests that the tool will apply next.
 	release   *inventory.Release
 	inventory *inventory.Of
-	// chart opens the chart output that replaces the release's stored manifest; nil if there is none.
-	chart func() (io.ReadCloser, error)
+	// chart replaces the release's stored manifest; nil if there is none.
+	chart helmrelease.ChartOutput
 }
 
 func (o *scope) resolve(

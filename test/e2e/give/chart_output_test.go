@@ -75,3 +75,17 @@ func TestGiveOfClientSideRelease(t *testing.T) {
 		t.Errorf("after the upgrade, index.html is %q, want 3", got)
 	}
 }
+
+// Helm can store releases in ConfigMaps.
+func TestGiveOfReleaseInConfigMap(t *testing.T) {
+	s := newSite(t, "in-configmap")
+	t.Setenv("HELM_DRIVER", "configmap")
+	h := chart.NewHelm(t, s.KubeconfigPath)
+	h.Run(t, "install", "web", folder(t, s, with(settings, "INDEX", "1")), "-n", s.namespace)
+	s.update(t, configMaps, "settings", "kubectl-edit", `{"data": {"index.html": "0"}}`)
+	status, out := s.give(t, "--helm-release=in-configmap/web", "--from=kubectl-edit")
+	if status != 0 || !strings.Contains(out, "1 conflict before, none after") {
+		t.Errorf("exit status %d:\n%s", status, out)
+	}
+	h.Run(t, "upgrade", "web", folder(t, s, with(settings, "INDEX", "2")), "-n", s.namespace)
+}

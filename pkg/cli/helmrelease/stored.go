@@ -1,0 +1,141 @@
+// Package helmrelease reads stored Helm releases and the objects in their manifests, for the verbs
+// that select or examine a release.
+package helmrelease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Server is the part of the API client that reads releases and resolves the kinds of their objects.
+type Server interface {
+	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+}
+
+// Place is a kind of object in which Helm can store releases, with the field selector that excludes
+// most other objects of the kind.
+type Place struct {
+	Kind   schema.GroupVersionKind
+	Fields string
+}
+
+// Places returns the kinds in which Helm can store releases: Secrets, and ConfigMaps if
+// HELM_DRIVER=configmap. Releases in a SQL database cannot be read.
+func Places() []Place {
+	return []Place{
+		{corev1.SchemeGroupVersion.WithKind("Secret"), "type=" + inventory.SecretType},
+		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), ""},
+	}
+}
+
+// NotFoundError reports that no revision of a release is stored.
+type NotFoundError struct{ inventory.Release }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("Helm release %s/%s not found", e.Namespace, e.Name)
+}
+
+// Hint names the command that lists releases.
+func (*NotFoundError) Hint() string {
+	return "helm list -A shows all releases. If Helm stores them in a database, they cannot be read: use -f with their manifests and --to=helm"
+}
+
+// Find returns the stored revisions of one release, or a *NotFoundError. It reads ConfigMaps only if
+// no Secret stores the release.
+func Find(ctx context.Context, server Server, named inventory.Release) (inventory.Revisions, error) {
+	which := object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}
+	for i, place := range Places() {
+		all := inventory.Stored{}
+		err := server.Select(ctx, place.Kind, which, place.Fields, all.Add)
+		switch {
+		case i > 0 && apierrors.IsForbidden(err): // Secrets, the usual place, have no such release.
+		case err != nil:
+			return inventory.Revisions{}, err
+		case all[named].Last != nil:
+			return all[named], nil
+		}
+	}
+	return inventory.Revisions{}, &NotFoundError{named}
+}
+
+// Object is an object of a release as Helm applies it.
+type Object struct {
+	Kind     object.Kind
+	Ref      object.Ref
+	Declared *unstructured.Unstructured
+}
+
+// Objects returns the objects in the manifest of a release, except hooks. Its error joins one error
+// for each object whose kind is not served; the other objects are returned.
+func Objects(ctx context.Context, server Server, secrets manifest.Secrets, release inventory.HelmRelease) ([]Object, error) {
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: secrets})
+	if err != nil {
+		return nil, err
+	}
+	var out []Object
+	var faults []error
+	for _, m := range read.Objects {
+		kind, err := server.Kind(ctx, m.Object.GroupVersionKind())
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		declared := release.Applied(m.Object)
+		if kind.Namespaced && declared.GetNamespace() == "" {
+			declared.SetNamespace(release.Namespace)
+		}
+		ref := object.RefOf(declared)
+		ref.GVK = kind.GVK
+		out = append(out, Object{Kind: kind, Ref: ref, Declared: declared})
+	}
+	return out, errors.Join(faults...)
+}
+
+// ChartOutputFlag is the flag that names a file with the output of helm template, or of helm upgrade
+// with --dry-run.
+const ChartOutputFlag = "chart-output"
+
+// ChartOutput is a source of chart output.
+type ChartOutput func() (io.ReadCloser, error)
+
+// Open returns the chart output in a file, or on standard input if the name is "-".
+func Open(name string, in io.Reader) ChartOutput {
+	return func() (io.ReadCloser, error) {
+		if name == "-" {
+			return io.NopCloser(in), nil
+		}
+		return os.Open(name)
+	}
+}
+
+// Manifest reads the manifest in the chart output.
+func (open ChartOutput) Manifest() (string, error) {
+	const most = 64 << 20
+	r, err := open()
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", ChartOutputFlag, err)
+	}
+	defer func() { _ = r.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--%s: %w", ChartOutputFlag, err)
+	case len(raw) > most:
+		return "", fmt.Errorf("--%s: larger than 64 MB", ChartOutputFlag)
+	}
+	return inventory.ChartManifest(string(raw)), nil
+}
