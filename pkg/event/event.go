@@ -207,6 +207,8 @@ type ReviewedObject struct {
 	Digest string
 	// Content is a digest of the fields of an object that would be created.
 	Content string
+	// Version is a digest of the version of an object that has values of Secrets.
+	Version string
 }
 
 // Cluster is the cluster of a plan.

@@ -40,8 +40,13 @@ func (p *Plan) Reviewed(like string, of ...string) event.Reviewed {
 	salt := ""
 	if secret {
 		salt = saltOf(like)
-		full, after := p.values(outcomes, nil, salt)
-		out.Values = full + after
+		values := p.values(outcomes, nil, salt)
+		out.Values = values.full + values.after
+		for i, o := range out.Objects {
+			if outcomes[o.Ref.Key()].Secret {
+				out.Objects[i].Version = values.seal(o.Ref, p.versions[o.Ref.Key()])
+			}
+		}
 	}
 	out.Digest = planDigest(slices.Collect(maps.Values(outcomes)), out.Values, salt, of)
 	return out
@@ -107,10 +112,12 @@ func saltOf(digest string) string {
 	return hex.EncodeToString(salt)
 }
 
-func derived(lines []string, salt string) string {
+// derived returns a slow digest of the lines, and a key that only a user who knows the lines can
+// derive.
+func derived(lines []string, salt string) (digest string, key []byte) {
 	const rounds = 600_000
 	slices.Sort(lines)
 	// Key fails only for salts and keys that are shorter than FIPS 140 allows.
-	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
-	return hex.EncodeToString(key)
+	both, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, 2*size)
+	return hex.EncodeToString(both[:size]), both[size:]
 }

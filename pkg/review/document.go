@@ -37,6 +37,7 @@ type documentObject struct {
 	Digest     string                 `json:"digest"`
 	Content    string                 `json:"content"`
 	UID        types.UID              `json:"uid"`
+	Version    string                 `json:"version"`
 	Reason     string                 `json:"reason"`
 	Adopted    []string               `json:"adopted"`
 	Sharing    *managedfields.Sharing `json:"sharing"`
@@ -111,7 +112,10 @@ func Read(text []byte) (Document, error) {
 
 func (o documentObject) outcome() Outcome {
 	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
-	out := Outcome{Ref: ref, Action: o.Action.Compared(), content: o.Content, UID: o.UID, Adopted: slices.Sorted(slices.Values(o.Adopted)), Sharing: o.Sharing}
+	out := Outcome{
+		Ref: ref, Action: o.Action.Compared(), content: o.Content, version: o.Version, UID: o.UID,
+		Adopted: slices.Sorted(slices.Values(o.Adopted)), Sharing: o.Sharing,
+	}
 	out.Departed = out.Action == event.Delete
 	out.Unchecked = o.Reason != "" && (out.Action == event.Create || out.Action == event.Update)
 	for _, c := range o.Changes {

@@ -1,11 +1,15 @@
 package review
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -48,7 +52,7 @@ type state struct {
 // reachedBy reports whether all reviewed values are in the object and belong to us. The content of
 // a new object is compared later, because the values of all Secrets must be known for that.
 func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured) (after string, ok bool) {
-	if o.Action == event.Create || o.Action == event.Recreate {
+	if o.creates() {
 		return afterText(o.Ref, owned, nil), true
 	}
 	var values []Change
@@ -82,7 +86,7 @@ func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured
 
 // afterOutcome encodes the values that an outcome leaves.
 func (o Outcome) afterOutcome() string {
-	if o.Action == event.Create || o.Action == event.Recreate {
+	if o.creates() {
 		return afterText(o.Ref, o.After, nil)
 	}
 	var values []Change
@@ -98,26 +102,47 @@ func (o Outcome) afterOutcome() string {
 
 func afterText(ref object.Ref, content map[string]any, values []Change) string {
 	sortChanges(values)
-	return asText([]any{ref.GVK.Group, ref.GVK.Kind, ref.Namespace, ref.Name, content, values})
+	return asText([]any{ref.GVK.Group, ref.GVK.Kind, ref.Namespace, ref.Name, unnamed(content), values})
+}
+
+func (o Outcome) creates() bool { return o.Action == event.Create || o.Action == event.Recreate }
+
+// unnamed returns the content of a created object as a recreation shows it: without kind, namespace
+// and name.
+func unnamed(content map[string]any) map[string]any {
+	u := unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+	for _, field := range [][]string{{"apiVersion"}, {"kind"}, {"metadata", "namespace"}, {"metadata", "name"}} {
+		unstructured.RemoveNestedField(u.Object, field...)
+	}
+	if meta, ok := u.Object["metadata"].(map[string]any); ok && len(meta) == 0 {
+		delete(u.Object, "metadata")
+	}
+	return u.Object
 }
 
 // Continue compares the plan with a reviewed plan that a former run may have applied in part. done
 // lists the objects that are as reviewed already; they are excluded from the differences.
 // Unproven lists the Secrets that are still to change, if their former values cannot be compared
-// with the reviewed ones.
+// with the reviewed ones. A recreation that was cut after the deletion, and an update that was cut
+// after the owners had changed, are as reviewed.
 func (p *Plan) Continue(was Document) (done []object.Ref, found []Difference, unproven []object.Ref) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.maskedOutcomes()
-	rest := maps.Clone(was.Outcomes)
+	rest, pending := maps.Clone(was.Outcomes), maps.Clone(now)
 	for key, o := range was.Outcomes {
-		if _, changes := now[key]; !changes && p.isReached(o) {
+		current, changes := now[key]
+		switch {
+		case !changes && p.isReached(o):
 			done = append(done, o.Ref)
 			delete(rest, key)
+		case changes && (p.isDeleted(o, current) || o.isAdopted(current)):
+			delete(rest, key)
+			delete(pending, key)
 		}
 	}
 	slices.SortFunc(done, object.Ref.Compare)
-	if found = Differences(rest, now); len(found) > 0 {
+	if found = Differences(rest, pending); len(found) > 0 {
 		return done, found, nil
 	}
 	return done, nil, p.unproven(was, now, done)
@@ -127,7 +152,7 @@ func (p *Plan) Continue(was Document) (done []object.Ref, found []Difference, un
 // mutex.
 func (p *Plan) isReached(o Outcome) bool {
 	s, known := p.reached[o.Ref.Key()]
-	if !known || o.Action != event.Create && o.Action != event.Recreate {
+	if !known || !o.creates() {
 		return known
 	}
 	content := s.owned
@@ -137,35 +162,70 @@ func (p *Plan) isReached(o Outcome) bool {
 	return hash(p.masked(asText(content))) == o.content
 }
 
+// isDeleted reports whether a reviewed recreation needs only its creation now. The caller holds the
+// mutex.
+func (p *Plan) isDeleted(o, now Outcome) bool {
+	return o.Action == event.Recreate && now.Action == event.Create && !now.Unchecked && hash(p.masked(asText(unnamed(now.After)))) == o.content
+}
+
+// isAdopted reports whether the reviewed outcome is left, except that the fields of some of its
+// managers are ours already: an apply moves them before it sends the manifest.
+func (o Outcome) isAdopted(now Outcome) bool {
+	moved := len(o.Adopted) > len(now.Adopted)
+	o.Adopted, o.digest = now.Adopted, ""
+	return moved && !o.partly && o.Digest() == now.Digest()
+}
+
 // unproven returns the objects whose values of Secrets differ from the reviewed ones, or cannot be
-// compared. An object that is done has lost its former values, so that the values of the others can
-// be compared only together with those that the objects are to have.
+// compared. An object that is done has lost its former values. Then the others are compared by their
+// versions, and all by the values that they are to have.
 func (p *Plan) unproven(was Document, now map[object.Key]Outcome, done []object.Ref) []object.Ref {
 	if was.Values == "" {
 		return nil
 	}
 	_, salt, _ := strings.Cut(was.Digest, ".")
-	full, after := p.values(now, done, salt)
-	if full+after == was.Values || full == was.Values[:min(len(full), len(was.Values))] {
+	values := p.values(now, done, salt)
+	if strings.HasPrefix(was.Values, values.full) {
 		return nil
 	}
+	sameAfter := strings.HasSuffix(was.Values, values.after)
 	var refs []object.Ref
-	for _, o := range now {
-		if o.Secret && (o.Action != event.Create || !strings.HasSuffix(was.Values, after)) {
+	for key, o := range now {
+		isBefore := o.Action == event.Create || was.Outcomes[key].version == values.seal(o.Ref, p.versions[key])
+		if o.Secret && !(sameAfter && isBefore) {
 			refs = append(refs, o.Ref)
 		}
 	}
-	if len(refs) == 0 && !strings.HasSuffix(was.Values, after) {
+	if len(refs) == 0 && !sameAfter {
 		refs = done
 	}
 	slices.SortFunc(refs, object.Ref.Compare)
 	return refs
 }
 
-// values returns the slow digests of the values of Secrets: of all outcomes with the values that
-// they replace, and of the values that they leave, also in the objects that are done. The caller
-// holds the mutex.
-func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt string) (full, after string) {
+// values has the slow digests of the values of Secrets: of all outcomes with the values that they
+// replace (full), and of the values that they leave (after). Only a user who knows the latter can
+// derive the key.
+type values struct {
+	full, after string
+	key         []byte
+}
+
+// seal returns a digest of the version of an object, which proves to a run that continues the plan
+// that the object has not changed since. Without the key, the editor of a file could state another
+// version.
+func (v values) seal(ref object.Ref, version string) string {
+	if version == "" {
+		return ""
+	}
+	code := hmac.New(sha256.New, v.key)
+	code.Write([]byte(asText([]string{ref.GVK.Group, ref.GVK.Kind, ref.Namespace, ref.Name, version})))
+	return hex.EncodeToString(code.Sum(nil)[:size])
+}
+
+// values returns the digests of the values in all outcomes, and in the objects that are done. The
+// caller holds the mutex.
+func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt string) values {
 	var texts, afters []string
 	for key, o := range outcomes {
 		if whole, isSecret := p.secrets[key]; isSecret {
@@ -184,5 +244,8 @@ func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt s
 			afters = append(afters, text)
 		}
 	}
-	return derived(texts, salt), derived(afters, salt)
+	var out values
+	out.full, _ = derived(texts, salt)
+	out.after, out.key = derived(afters, salt)
+	return out
 }

@@ -33,6 +33,8 @@ type Outcome struct {
 	// content and digest are the digests of After and of the outcome, with masked values. They are
 	// set if the outcome comes from Plan.Outcomes or from a document.
 	content, digest string
+	// version is the sealed version of the live object (see values.seal). It comes from a document.
+	version string
 	// partly means that the document masks more values than the digest does.
 	partly bool
 }

@@ -27,20 +27,25 @@ type Plan struct {
 	// vault also contains values of other objects.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
+	// versions has the UID and the version of each live object.
+	versions map[object.Key]string
 	// reached has the objects of a reviewed plan that may be as it leaves them.
 	reached   map[object.Key]state
 	contested bool
 }
 
-// Learn records the names of objects and the values of Secrets, even for objects that do not
-// change.
+// Learn records the names of objects, the values of Secrets and the versions of live objects, even
+// for objects that do not change.
 func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
-		p.known = redact.NewVault()
+		p.known, p.versions = redact.NewVault(), map[object.Key]string{}
 	}
 	for _, u := range objects {
+		if u != nil && u.GetUID() != "" {
+			p.versions[object.RefOf(u).Key()] = string(u.GetUID()) + " " + u.GetResourceVersion()
+		}
 		switch {
 		case u == nil:
 		case redact.IsSecret(object.RefOf(u)): // Learning a Secret takes 0.2 ms, so wait until something changes.
@@ -113,6 +118,10 @@ func (p *Plan) maskedOutcomes() map[object.Key]Outcome {
 
 // digested adds the digests of an outcome. The caller holds the mutex.
 func (p *Plan) digested(o Outcome) Outcome {
+	if whole, isSecret := p.secrets[o.Ref.Key()]; isSecret && whole.After != nil {
+		// The masks of a recreated Secret depend on its former values, which a continued run lacks.
+		_, o.After = redact.Pair(o.Ref, nil, whole.After)
+	}
 	head, content := o.head(), o.contentText()
 	shown, shownContent := p.masked(head), p.masked(content)
 	_, o.Secret = p.secrets[o.Ref.Key()]

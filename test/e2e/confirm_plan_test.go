@@ -79,6 +79,111 @@ func TestConfirmContinues(t *testing.T) {
 	}
 }
 
+// A recreation that was cut after the deletion can be finished with the same plan. If the object is
+// back with other content, nothing is written.
+func TestConfirmContinuesRecreation(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	const before, reviewed = `{apiVersion: v1, kind: KIND, metadata: {name: a, labels: {l: x}}, immutable: true, FIELD: {k: "1234567890"}}`,
+		`{apiVersion: v1, kind: KIND, metadata: {name: a, labels: {l: x}}, immutable: true, FIELD: {k: "2345678901"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: other}, stringData: {k: "other-password"}}`
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		for _, state := range []string{"before", "deleted", "reviewed", "otherwise"} {
+			t.Run(kind+" "+state, func(t *testing.T) {
+				ns := namespace(t, c)
+				as := func(text string) string {
+					field := map[string]string{"ConfigMap": "data", "Secret": "stringData"}[kind]
+					return file(t, strings.NewReplacer("KIND", kind, "FIELD", field).Replace(text))
+				}
+				k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", as(before)).ends(t, 0)
+				set := []string{"-n", ns, "--recreate=" + kind, "-f", as(reviewed)}
+				plan := confirmable(t, c, set...)
+				if state != "before" {
+					kubectl(t, c, "delete", kind+"/a", "-n", ns)
+				}
+				object, _, _ := strings.Cut(reviewed, "---")
+				switch state {
+				case "reviewed":
+					k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", as(object)).ends(t, 0)
+				case "otherwise":
+					k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", as(strings.ReplaceAll(object, "2345678901", "3456789012"))).ends(t, 0)
+				}
+				data := func() string {
+					return kubectl(t, c, "get", kind+"/a", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data.k}")
+				}
+				was := data()
+				confirm := append([]string{"apply", "--confirm=" + plan}, set...)
+				got := k8sconnect(t, c.KubeconfigPath, confirm...)
+				if state == "otherwise" {
+					got.ends(t, 1).says(t, "nothing was written")
+					if now := data(); now != was {
+						t.Errorf("the refused run wrote %s over %s", now, was)
+					}
+					return
+				}
+				got.ends(t, 0)
+				want := map[string]string{"ConfigMap": "2345678901", "Secret": "MjM0NTY3ODkwMQ=="}[kind]
+				if now := data(); now != want {
+					t.Errorf("the value is %q, want %q\n%s", now, want, got)
+				}
+				k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, 0).says(t, "nothing is left to do: the plan was already applied")
+			})
+		}
+	}
+}
+
+// If a run was cut between two updates of Secrets, the same plan finishes it. A Secret that the same
+// manager has changed since the review is refused, although the plan shows no value.
+func TestConfirmContinuesSecrets(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	manifest := func(a, b string) string {
+		return `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {k: "` + a + `"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: b}, stringData: {k: "` + b + `"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: url}, data: {a: "https://` + b + `@db"}}
+`
+	}
+	for _, tt := range []struct {
+		name, between string
+		ends          int
+	}{
+		{"nothing is done", manifest("password-a1", "password-b1"), 0},
+		{"the first is done", manifest("password-a2", "password-b1"), 0},
+		{"both are done", manifest("password-a2", "password-b2"), 0},
+		{"the first is done, the second is otherwise", manifest("password-a2", "password-b3"), 1},
+		{"the first is otherwise", manifest("password-a3", "password-b1"), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ns := namespace(t, c)
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, manifest("password-a1", "password-b1"))).ends(t, 0)
+			set := []string{"-n", ns, "-f", file(t, manifest("password-a2", "password-b2"))}
+			plan := confirmable(t, c, set...)
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, tt.between)).ends(t, 0)
+			data := func() string {
+				return kubectl(t, c, "get", "secret/a", "secret/b", "cm/url", "-n", ns, "-o", "jsonpath={.items[*].data}")
+			}
+			was := data()
+			confirm := append([]string{"apply", "--confirm=" + plan}, set...)
+			got := k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, tt.ends)
+			if tt.ends == 1 {
+				got.says(t, "nothing was written")
+				if now := data(); now != was {
+					t.Errorf("the refused run wrote %s over %s", now, was)
+				}
+				return
+			}
+			want := `{"k":"cGFzc3dvcmQtYTI="} {"k":"cGFzc3dvcmQtYjI="} {"a":"https://password-b2@db"}`
+			if now := data(); now != want {
+				t.Errorf("the data is %s, want %s", now, want)
+			}
+			k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, 0).says(t, "nothing is left to do: the plan was already applied")
+		})
+	}
+}
+
 // A plan for one cluster is refused on another one that is alike. The other cluster is the same
 // server with another UID in the plan and its digest, so the digest alone is refused, too.
 func TestConfirmOtherCluster(t *testing.T) {

@@ -67,7 +67,9 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		case len(outcomes) == 0:
 			return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because the changes were already applied", nil)
 		}
-		return unreviewed("--confirm="+c.digest+" does not match what would change now in "+p.Cluster.String(), wouldBe(outcomes))
+		why := "--confirm=" + c.digest + " does not match what would change now in " + p.Cluster.String()
+		return verb.Unconfirmed(reviewAgain()+"; only a file with the output of diff -o json can finish a run that was cut",
+			"%s", withEvidence(why, wouldBe(outcomes)))
 	}
 	switch reviewed := c.reviewed.Cluster; {
 	case reviewed.UID == "":
@@ -107,15 +109,19 @@ func objectsIn(found []review.Difference) int {
 	return len(objects)
 }
 
-// unreviewed returns the error for a run that would not make the reviewed changes. It limits the
-// number of lines of evidence.
+// unreviewed returns the error for a run that would not make the reviewed changes.
 func unreviewed(why string, evidence []string) error {
+	return unreviewedError(withEvidence(why, evidence))
+}
+
+// withEvidence limits the number of lines of evidence.
+func withEvidence(why string, evidence []string) string {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
 	if rest := len(evidence) - most; rest > 0 {
 		lines = append(lines, fmt.Sprintf("  and %s", text.Count(rest, "more line")))
 	}
-	return unreviewedError(strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 // hidden explains why two plans differ although no difference can be shown. continued means that a
@@ -233,6 +239,8 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	return lines
 }
 
-func unreviewedError(message string) error {
-	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", message)
+func unreviewedError(message string) error { return verb.Unconfirmed(reviewAgain(), "%s", message) }
+
+func reviewAgain() string {
+	return "review what " + command.Kubectl("k8sconnect", "diff") + " shows now, and confirm that"
 }

@@ -15,7 +15,8 @@ import (
 // NewDiff returns the document of a diff.
 func NewDiff(b output.Base) output.Results {
 	complete := func(o *comparedObject, x extras) {
-		o.Warnings, o.Remarks, o.Decided, o.Digest, o.Content = x.warnings, x.remarks, x.decided, x.digest.Digest, x.digest.Content
+		o.Warnings, o.Remarks, o.Decided, o.Digest = x.warnings, x.remarks, x.decided, x.digest.Digest
+		o.Content, o.Version = x.digest.Content, x.digest.Version
 	}
 	return gather(b, "DiffResult", output.DiffActions(), only(comparedOf), complete, diffSuite)
 }
@@ -26,6 +27,7 @@ type comparedObject struct {
 	Digest   string                 `json:"digest,omitempty"`
 	Content  string                 `json:"content,omitempty"`
 	UID      types.UID              `json:"uid,omitempty"`
+	Version  string                 `json:"version,omitempty"`
 	Reason   string                 `json:"reason,omitempty"`
 	Source   string                 `json:"source,omitempty"`
 	Error    *fault                 `json:"error,omitempty"`
