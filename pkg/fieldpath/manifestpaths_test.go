@@ -30,7 +30,7 @@ func randomValue(rnd *rand.Rand, depth int) any {
 	}
 }
 
-// StatedPathsWithin returns those paths of the whole object that are in a part of it, and the
+// ManifestPathsWithin returns those paths of the whole object that are in a part of it, and the
 // parents of these paths.
 func TestManifestPathsWithin(t *testing.T) {
 	some := 0

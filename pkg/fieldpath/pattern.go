@@ -163,8 +163,8 @@ func ManifestPaths(object map[string]any) []Path {
 	return ManifestPathsWithin(object, func(Path) bool { return true })
 }
 
-// ManifestPathsWithin works like StatedPaths. If the within function returns false for a path,
-// StatedPathsWithin omits that path and all paths below it.
+// ManifestPathsWithin works like ManifestPaths. If the within function returns false for a path,
+// ManifestPathsWithin omits that path and all paths below it.
 func ManifestPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)

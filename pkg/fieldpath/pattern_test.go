@@ -101,7 +101,7 @@ func TestPatternMatchesAsWritten(t *testing.T) {
 		}
 		slices.Sort(in)
 		named += len(in)
-		// StatedPaths omits the identity of an object, because the identity has no owner.
+		// ManifestPaths omits the identity of an object, because the identity has no owner.
 		if want := sorted(oracle(p, paths, "")); len(want) == 0 || cmp.Diff(want, in) != "" {
 			t.Fatalf("%s in %v (-want +got): %s", p, object, cmp.Diff(want, in))
 		}

@@ -44,9 +44,11 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Words(cmd, "color", "auto", "always", "never")
 		help.Words(cmd, "dry-run", "none", "server", "client")
 		help.Words(cmd, "validate", "strict", "warn", "ignore")
-		help.Words(cmd, "take", "all")
+		help.Complete(cmd, "take", Choices(c, "all"))
+		help.Words(cmd, "take", "all") // for a misspelt value
+		help.Complete(cmd, "yield", Choices(c))
 		for _, name := range []string{
-			"yield", "field-manager", "adopt-from", "selector", "timeout", "server-timeout", "v",
+			"field-manager", "adopt-from", "selector", "timeout", "server-timeout", "v",
 			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
 			"proxy-url", connection.ExpectCluster,
 		} {

@@ -86,11 +86,11 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	flags.add(cmd)
+	flags.add(cmd, c)
 	return cmd
 }
 
-func (f *deleteFlags) add(cmd *cobra.Command) {
+func (f *deleteFlags) add(cmd *cobra.Command, c *connection.Connection) {
 	f.target.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.cascade, "cascade", "background", "How to handle dependents: background, foreground or orphan")
@@ -113,8 +113,9 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the named objects, which must already be terminating; no deletion is requested")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	verb.OutputFlag(cmd, &f.output, output.OfDelete, "")
+	help.Complete(cmd, "remove-finalizer", completion.Finalizers(c))
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
-	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
+	for _, name := range []string{"grace-period", "timeout-for", "stuck-after"} {
 		help.Words(cmd, name)
 	}
 }

@@ -102,7 +102,7 @@ conflicts, 2 could not tell.`,
   # Preview which fields would change owners
   kubectl k8sconnect give deploy -A --all --from=kubectl-edit --to=helm \
     --dry-run=server`,
-		ValidArgsFunction: completion.Targets(c),
+		ValidArgsFunction: completion.TargetsAndPaths(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false

@@ -102,7 +102,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
 	verb.OutputFlag(cmd, &flags.output, output.OfOwners, "; for many objects also "+output.HTML)
 	help.Words(cmd, "output", append(output.Formats(output.OfOwners), output.HTML)...)
-	help.Words(cmd, "path")
+	help.Complete(cmd, "path", completion.Paths(c))
 	for _, flag := range []string{"manager", "expect", "from"} {
 		help.Complete(cmd, flag, completion.Managers(c))
 	}

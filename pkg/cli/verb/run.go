@@ -57,9 +57,17 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 // OutputFlag adds -o, for the formats of a report. The usage lists them, except those that the text
 // in more describes.
 func OutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, described ...string) {
+	CompletedOutputFlag(cmd, format, r, more, nil, described...)
+}
+
+// CompletedOutputFlag is like OutputFlag, with a completion that offers more than the formats.
+func CompletedOutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, complete cobra.CompletionFunc, described ...string) {
 	formats := output.Formats(r)
 	listed := slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return slices.Contains(described, f) })
 	cmd.Flags().StringVarP(format, "output", "o", output.Table, "Output format: "+output.ListOf(listed)+more)
+	if complete != nil {
+		help.Complete(cmd, "output", complete)
+	}
 	help.Words(cmd, "output", formats...)
 }
 

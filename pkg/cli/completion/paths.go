@@ -1,0 +1,289 @@
+package completion
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Paths completes a path of the object that the arguments name first.
+func Paths(c *connection.Connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return words{c}.ofObject(cmd, args, func(live *unstructured.Unstructured) ([]string, cobra.ShellCompDirective) {
+			return nextLevel(nil, texts(fieldpath.ManifestPaths(live.Object)), "", toComplete)
+		})
+	}
+}
+
+// TargetsAndPaths completes TYPE and names like [Targets], and paths of the object that the
+// arguments name first.
+func TargetsAndPaths(c *connection.Connection) cobra.CompletionFunc {
+	objects, paths := Targets(c), Paths(c)
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if strings.HasPrefix(toComplete, ".") {
+			return paths(cmd, args, toComplete)
+		}
+		return objects(cmd, args, toComplete)
+	}
+}
+
+// JSONPaths completes jsonpath={…} with the fields of the object that the arguments name first, and
+// otherwise the formats.
+func JSONPaths(c *connection.Connection, formats []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		typed, is := strings.CutPrefix(toComplete, "jsonpath=")
+		if !is {
+			return formats, cobra.ShellCompDirectiveNoFileComp
+		}
+		typed = strings.TrimPrefix(typed, "{")
+		return words{c}.ofObject(cmd, args, func(live *unstructured.Unstructured) ([]string, cobra.ShellCompDirective) {
+			found, directive := nextLevel(nil, jsonPaths("", live.Object), "jsonpath={", typed)
+			if directive&cobra.ShellCompDirectiveNoSpace == 0 {
+				for i := range found {
+					found[i] += "}"
+				}
+			}
+			return found, directive
+		})
+	}
+}
+
+// jsonPaths returns the JSONPath of each field, parents first. A list is represented by its first
+// item.
+func jsonPaths(path string, v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below := path + "." + strings.ReplaceAll(name, ".", `\.`)
+			out = append(append(out, below), jsonPaths(below, v[name])...)
+		}
+	case []any:
+		if len(v) > 0 {
+			below := path + "[0]"
+			out = append(append(out, below), jsonPaths(below, v[0])...)
+		}
+	}
+	return out
+}
+
+// Finalizers completes the finalizers of the object that the arguments name first.
+func Finalizers(c *connection.Connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return words{c}.ofObject(cmd, args, func(live *unstructured.Unstructured) ([]string, cobra.ShellCompDirective) {
+			return live.GetFinalizers(), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// ofObject reads the first object that the arguments name. Without one, nothing is completed.
+func (c words) ofObject(
+	cmd *cobra.Command, args []string, complete func(*unstructured.Unstructured) ([]string, cobra.ShellCompDirective),
+) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	objects := namedObjects(args)
+	if len(objects) == 0 || objects[0].name == "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	live, err := c.live(ctx, objects[0])
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return complete(live)
+}
+
+func (c words) live(ctx context.Context, o named) (*unstructured.Unstructured, error) {
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	kind, err := client.Resource(ctx, o.typ)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Namespace: target.Scope(kind, namespace), Name: o.name})
+}
+
+// Choices completes KIND/NAME:PATH for a decision about contested paths: the objects of the input,
+// and the paths of their manifests. Paths with other owners come first. The words stand before the
+// objects.
+func Choices(c *connection.Connection, before ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		defer cancel()
+		found, directive, err := words{c}.choices(ctx, cmd, toComplete, before)
+		if err != nil {
+			cobra.CompDebugln(err.Error(), false)
+		}
+		return found, directive
+	}
+}
+
+func (c words) choices(ctx context.Context, cmd *cobra.Command, toComplete string, before []string) ([]string, cobra.ShellCompDirective, error) {
+	input, err := c.input(ctx, cmd)
+	if err != nil || len(input) == 0 {
+		return before, cobra.ShellCompDirectiveNoFileComp, err
+	}
+	earlier, typed := lastInList(toComplete)
+	name, path, named := strings.Cut(typed, ":")
+	if !named && !strings.HasPrefix(typed, ".") {
+		contested, err := c.contested(ctx, cmd, input)
+		found, directive := nextLevel(contested, append(slices.Clone(before), prefixes(input)...), earlier, typed)
+		return found, directive | cobra.ShellCompDirectiveNoSpace, err
+	}
+	prefix := ""
+	if named {
+		prefix = name + ":"
+		input = slices.DeleteFunc(input, func(m object.Manifest) bool { return m.Ref().Resource() != name })
+	} else {
+		path = typed
+	}
+	contested, err := c.contested(ctx, cmd, input)
+	var others []string
+	for _, m := range input {
+		others = append(others, texts(fieldpath.ManifestPaths(m.Object.Object))...)
+	}
+	for i := range contested {
+		contested[i].path = strings.TrimPrefix(contested[i].path[strings.Index(contested[i].path, ":")+1:], prefix)
+	}
+	found, directive := nextLevel(contested, others, earlier+prefix, path)
+	return found, directive, err
+}
+
+// prefixes returns KIND/NAME: of each object, once.
+func prefixes(input []object.Manifest) []string {
+	var out []string
+	for _, m := range input {
+		if name := m.Ref().Resource() + ":"; !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// input reads the files of -f and -k. Standard input and URLs are left out, since a shell is
+// waiting.
+func (c words) input(ctx context.Context, cmd *cobra.Command) ([]object.Manifest, error) {
+	given, err := cmd.Flags().GetStringArray("filename")
+	if err != nil {
+		return nil, err
+	}
+	o := manifest.Options{SkipInvalid: true, SkipNonObjects: true, Hooks: manifest.HooksSkip, Secrets: c.Vault}
+	for _, names := range given {
+		for name := range strings.SplitSeq(names, ",") {
+			if name != "-" && !strings.Contains(name, "://") {
+				o.Filenames = append(o.Filenames, name)
+			}
+		}
+	}
+	o.Recursive, _ = cmd.Flags().GetBool("recursive")
+	if o.Kustomize, _ = cmd.Flags().GetString("kustomize"); strings.Contains(o.Kustomize, "://") {
+		o.Kustomize = ""
+	}
+	if len(o.Filenames) == 0 && o.Kustomize == "" {
+		return nil, nil
+	}
+	result, err := manifest.Read(ctx, o)
+	return result.Objects, err
+}
+
+// mostRead limits the live objects that are read to find contested paths, because a shell is
+// waiting.
+const mostRead = 20
+
+// contested returns the paths of the input that others own with another value, as KIND/NAME:PATH.
+// It leaves out what cannot be read.
+func (c words) contested(ctx context.Context, cmd *cobra.Command, input []object.Manifest) ([]offer, error) {
+	if len(input) == 0 {
+		return nil, nil
+	}
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	manager, _ := cmd.Flags().GetString("field-manager")
+	input = input[:min(len(input), mostRead)]
+	found := make([][]offer, len(input))
+	var reading errgroup.Group
+	var once sync.Once
+	for i, m := range input {
+		reading.Go(func() error {
+			var failed error
+			found[i], failed = contestedIn(ctx, client, m, namespace, manager)
+			once.Do(func() { err = failed })
+			return nil
+		})
+	}
+	_ = reading.Wait()
+	return slices.Concat(found...), err
+}
+
+func contestedIn(ctx context.Context, client *client.Client, m object.Manifest, namespace, manager string) ([]offer, error) {
+	ref := m.Ref()
+	kind, err := client.Kind(ctx, ref.GVK)
+	if err != nil {
+		return nil, err
+	}
+	if kind.Namespaced && ref.Namespace == "" {
+		ref.Namespace = namespace
+	}
+	live, err := client.Get(ctx, kind, ref)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	var out []offer
+	for _, path := range fieldpath.ManifestPaths(m.Object.Object) {
+		yours, _ := path.Get(m.Object.Object)
+		theirs, _ := path.Get(live.Object)
+		if fieldpath.IsFilled(yours) || fieldpath.Equal(yours, theirs) {
+			continue
+		}
+		owners, err := managedfields.Owners(managedfields.Others(entries, manager), path)
+		if err != nil || len(owners) == 0 {
+			continue
+		}
+		names := make([]string, len(owners))
+		for i, o := range owners {
+			names[i] = o.Manager
+		}
+		out = append(out, offer{ref.Resource() + ":" + path.String(), fmt.Sprintf("owned by %s", strings.Join(names, ", "))})
+	}
+	return out, nil
+}
+
+func texts(paths []fieldpath.Path) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = p.String()
+	}
+	return out
+}
