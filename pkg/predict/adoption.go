@@ -29,14 +29,35 @@ func (p Predictor) adoptFrom(item plan.Item) adopt.From {
 	from.Granular = func(path fieldpath.Path) bool {
 		return openapi.RelationOf(types.At(path)) == openapi.Granular
 	}
+	from.Hollow = func(path fieldpath.Path) bool {
+		v, declared := path.Get(item.Object.Object)
+		return declared && isHollow(v, path, from.Granular)
+	}
 	return from
+}
+
+// isHollow reports whether an apply of the value owns nothing: it is an empty list whose items have
+// owners of their own, or it consists of such lists.
+func isHollow(v any, path fieldpath.Path, granular func(fieldpath.Path) bool) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0 && granular(path)
+	case map[string]any:
+		for name, field := range v {
+			if !isHollow(field, path.Child(fieldpath.FieldElement(name)), granular) {
+				return false
+			}
+		}
+		return len(v) > 0
+	}
+	return false
 }
 
 // spareDefaults keeps the server's defaults below empty values out of the adoption. The dry run that
 // shows these defaults is only sent if the adoption contains such fields. If the server refuses it,
 // the adoption stays as it is.
 func (p Predictor) spareDefaults(ctx context.Context, server Server, in *Prediction) {
-	if in.Live == nil || !in.Adoption.MayTakeDefaults(in.Item.Object.Object) {
+	if in.Live == nil || !in.Adoption.MayTakeDefaults(in.Item.Object.Object, in.Declared.Object) {
 		return
 	}
 	if created, err := p.alone(ctx, server, in); err == nil {

@@ -25,6 +25,9 @@ type From struct {
 	// Granular reports whether the kind's schema declares that each field or item of the map or
 	// list at a path has its own owners. It may be nil.
 	Granular func(path fieldpath.Path) bool
+	// Hollow reports whether the manifest contains the path, but an apply does not own it. It
+	// may be nil.
+	Hollow func(path fieldpath.Path) bool
 	// Status adopts the status, too. It is for a manifest with a status: the kind has no subresource
 	// for it, or the server ignores it.
 	Status bool
@@ -76,7 +79,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 		return Adoption{}, err
 	}
 	ours, exists := managedfields.AppliedBy(entries, manager)
-	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, status: from.Status, live: live.Object}
+	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, hollow: from.Hollow, status: from.Status, live: live.Object}
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &a.lastApplied) != nil {
 		a.lastApplied = nil
 	}
@@ -164,6 +167,7 @@ type adopter struct {
 	// before-first-apply.
 	untracked bool
 	granular  func(path fieldpath.Path) bool
+	hollow    func(path fieldpath.Path) bool
 	status    bool
 	live      map[string]any
 	// lastApplied is the content of the last-applied annotation; nil if there is none.
@@ -175,6 +179,7 @@ type adopter struct {
 // adopts returns the fields of an entry that move into ours.
 func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	ends := a.ends(e)
+	ends = ends.Difference(a.hollowIn(ends))
 	switch {
 	case ends.Empty() || e.Operation != managedfields.Update || e.Manager == managedfields.BeforeFirstApply:
 		return ends
@@ -228,6 +233,21 @@ func (a adopter) isDeclared(p fieldpath.Path) bool {
 	}
 	_, declared := append(fieldpath.Field("stringData"), p[1:]...).Get(a.lastApplied)
 	return declared
+}
+
+// hollowIn returns the fields of the set that the manifest contains but an apply does not own. If
+// we owned them before it, the apply would remove them.
+func (a adopter) hollowIn(set *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	if a.hollow == nil {
+		return out
+	}
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		if a.hollow(p) {
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	return out
 }
 
 // filledLater returns the granular maps and lists that the set contains without anything in them,

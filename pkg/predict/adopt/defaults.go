@@ -18,13 +18,30 @@ func (a Adoption) SpareDefaults(manifest, created map[string]any) Adoption {
 		v, declared := p.Get(manifest)
 		return (!declared || v == nil) && p.Same(a.adopter.live, created)
 	})
+	// An owner of which nothing moves stays as it is.
+	entries := a.entries
+	a.Adopted = slices.DeleteFunc(slices.Clone(a.Adopted), func(o managedfields.Owner) bool {
+		return !slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Equal(o) && !a.adopter.adopts(e).Empty() })
+	})
 	return a
 }
 
-// MayTakeDefaults reports whether the adoption contains values at or below fields that the manifest
-// sets to null, "", {} or []. Only such values can be defaults that the server would not set again.
-func (a Adoption) MayTakeDefaults(manifest map[string]any) bool {
-	return !a.movesOf(func(p fieldpath.Path) bool { return isEmptied(manifest, p) }).Empty()
+// MayTakeDefaults reports whether the adoption contains values at or below fields that one of the
+// manifest's forms sets to null, "", {} or [], or of which the apply owns nothing. Only such values can be
+// defaults that the server would not set again.
+func (a Adoption) MayTakeDefaults(forms ...map[string]any) bool {
+	return !a.movesOf(func(p fieldpath.Path) bool {
+		return a.isBelowHollow(p) || slices.ContainsFunc(forms, func(manifest map[string]any) bool { return isEmptied(manifest, p) })
+	}).Empty()
+}
+
+func (a Adoption) isBelowHollow(p fieldpath.Path) bool {
+	for i := 1; i < len(p) && a.adopter.hollow != nil; i++ {
+		if a.adopter.hollow(p[:i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // movesOf returns the adopted fields for which is returns true.

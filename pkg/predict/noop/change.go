@@ -13,10 +13,14 @@ import (
 // values, and some kinds' fields from each entry. Nor are items beside ours in an atomic list, which
 // admission may have added.
 func (j *evaluation) changes() bool {
-	if j.ours.Empty() && len(j.others) > 0 {
-		return true // our first apply of the object
-	}
 	found := false
+	if j.ours.Empty() && len(j.others) > 0 { // our first apply, unless nothing in the manifest has an owner
+		j.declared(func(name string, v any, inMetadata bool) bool {
+			found = (inMetadata || name != "status") && filled(v)
+			return !found
+		})
+		return found
+	}
 	j.declared(func(name string, v any, inMetadata bool) bool {
 		live, set := j.live, j.ours
 		if inMetadata {

@@ -18,13 +18,6 @@ type row struct {
 
 func (r row) String() string { return r.path + " = " + r.value }
 
-// isOpen reports whether what an adoption from Helm does to the row is an open defect: diff calls an
-// empty list of a custom resource changed, and a volume that its nulls leave empty loses its default.
-func (r row) isOpen(kind string) bool {
-	return kind == "Everything" && r.value == "[]" ||
-		r.value == "null" && (strings.HasSuffix(r.path, ".downwardAPI.items") || strings.HasSuffix(r.path, ".image.reference"))
-}
-
 // step is a field's name, or a position in a list.
 type step = any
 
@@ -216,6 +209,12 @@ func (r *rows) add(path []step, v any) {
 		text = text[:60] + "…"
 	}
 	r.out = append(r.out, row{path: write(path), value: text, object: object})
+	// A spec with nothing but an empty value has no owner, in a kind that requires no field.
+	if r.base["kind"] == "Everything" && len(path) == 2 && path[0] == step("spec") && v != any(leftOut) {
+		alone := clone(r.base).(map[string]any)
+		alone["spec"] = map[string]any{path[1].(string): clone(v)}
+		r.out = append(r.out, row{path: write(path), value: text + " alone", object: alone})
+	}
 }
 
 // put sets a value, and creates missing parents with what they require.
