@@ -184,6 +184,91 @@ func TestConfirmContinuesSecrets(t *testing.T) {
 	}
 }
 
+// A set applies a plan once, even if the cluster is as it was at the time of the review. A new review
+// of the same changes has another digest, which can be used. A run that was cut can be continued,
+// unless another run has followed.
+func TestConfirmOnce(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	one, two := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "2"}}`
+	for _, history := range []string{"--history=10", "--history=0"} {
+		t.Run(history, func(t *testing.T) {
+			ns := namespace(t, c)
+			set := func(text string) []string { return []string{"-n", ns, "--apply-set=shop", "-f", file(t, text)} }
+			apply := func(text string, flags ...string) *run {
+				return k8sconnect(t, c.KubeconfigPath, append(append([]string{"apply", history}, set(text)...), flags...)...)
+			}
+			data := func(want string) {
+				t.Helper()
+				if got := kubectl(t, c, "get", "configmap/a", "-n", ns, "-o", "jsonpath={.data.k}"); got != want {
+					t.Errorf("the value is %s, want %s", got, want)
+				}
+			}
+			review := func() (plan, digest string) {
+				text := k8sconnect(t, c.KubeconfigPath, append([]string{"diff"}, set(two)...)...).ends(t, 1).stdout.String()
+				_, digest, _ = strings.Cut(strings.TrimSpace(text), "# confirm this with ")
+				if digest == "" {
+					t.Fatalf("no digest in: %s", text)
+				}
+				return "--confirm=" + confirmable(t, c, set(two)...), digest
+			}
+			apply(one).ends(t, 0)
+			plan, digest := review()
+			apply(two, plan, "--run-id=first").ends(t, 0)
+			data("2")
+			for _, confirm := range []string{plan, digest} {
+				apply(two, confirm).ends(t, 0).says(t, "nothing is left to do")
+			}
+			apply(strings.Replace(two, "name: a", "name: a, annotations: {}", 1), digest).ends(t, 1).says(t, "nothing was written")
+			apply(one).ends(t, 0)
+			data("1")
+			for _, confirm := range []string{plan, digest} {
+				apply(two, confirm).ends(t, 1).says(t, "the plan was already applied by run")
+				apply(two, confirm, "--dry-run=server").ends(t, 1).says(t, "the plan was already applied by run")
+			}
+			data("1")
+
+			again, digestAgain := review()
+			if again == plan || digestAgain == digest {
+				t.Errorf("the new review has the same digest: %s", digest)
+			}
+			apply(two, digestAgain).ends(t, 0)
+			data("2")
+			apply(one).ends(t, 0)
+			for _, confirm := range []string{digest, digestAgain} {
+				apply(two, confirm).ends(t, 1).says(t, "the plan was already applied by run")
+			}
+			third, _ := review()
+			apply(two, third).ends(t, 0)
+			data("2")
+		})
+	}
+}
+
+// A run that failed can be continued with its plan, unless another run has changed the set since.
+func TestConfirmSuperseded(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	one := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`
+	two := strings.Replace(one, `"1"`, `"2"`, 1) + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {missing: node}, containers: [{name: c, image: registry.example/c:1}]}}`
+	for _, superseded := range []bool{false, true} {
+		ns := namespace(t, c)
+		set := []string{"-n", ns, "--apply-set=shop", "-f", file(t, two)}
+		first := []string{"apply", "-n", ns, "--apply-set=shop", "-f", file(t, one)}
+		k8sconnect(t, c.KubeconfigPath, first...).ends(t, 0)
+		confirm := append([]string{"apply", "--confirm=" + confirmable(t, c, set...)}, set...)
+		k8sconnect(t, c.KubeconfigPath, append(confirm, "--wait", "--timeout=3s", "--run-id=cut")...).ends(t, 1)
+		if !superseded {
+			k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, 0).says(t, "nothing is left to do: the plan was already applied")
+			continue
+		}
+		k8sconnect(t, c.KubeconfigPath, append(first, "--run-id=next")...).ends(t, 0)
+		k8sconnect(t, c.KubeconfigPath, confirm...).ends(t, 1).matches(t, "nothing was written: run cut on .* began to apply the plan, and run next has changed the set since")
+	}
+}
+
 // A plan for one cluster is refused on another one that is alike. The other cluster is the same
 // server with another UID in the plan and its digest, so the digest alone is refused, too.
 func TestConfirmOtherCluster(t *testing.T) {

@@ -94,6 +94,7 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 		return run, false
 	}
 	last, ok := newest(k.runs())
+	run.Place.Plans = last.Place.Plans
 	switch {
 	case !ok:
 		run.Place.Known = true

@@ -190,6 +190,8 @@ type Place struct {
 	Before Name `json:"before,omitzero"`
 	// RollbackTo is the run that this one goes back to; zero if it is no rollback.
 	RollbackTo Name `json:"rollbackTo,omitzero"`
+	// Plans lists the last reviewed plans that runs up to this one have confirmed, oldest first.
+	Plans []Plan `json:"plans,omitempty"`
 }
 
 // Name identifies a run in its set. Users choose ids, and may reuse an id with different input.

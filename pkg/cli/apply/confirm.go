@@ -83,6 +83,12 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 			proposed.Last = last
 		}
 	}
+	if member != nil && r.Confirms != "" {
+		if proposed.Newest, err = member.Newest(ctx); err != nil {
+			return nil, err
+		}
+		proposed.Same = proposed.Newest.ID != "" && proposed.Newest.Input == setrun.InputOf(r.plan)
+	}
 	if l.held, err = r.Approve(proposed); err != nil {
 		l.reportFailed()
 		return nil, err
@@ -105,7 +111,7 @@ func (o *Options) confirm(given string, changed bool, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.reviewed = c.reviewed
+	o.reviewed, o.Confirms = c.reviewed, c.digest
 	o.live, o.ask, o.Set.Reviewed = nil, nil, true
 	o.Approve = func(p Proposal) (bool, error) {
 		if p.Unknown != nil {

@@ -68,6 +68,8 @@ type Options struct {
 	// Approve is called before the first write. held means that the run must make exactly the
 	// proposed changes. If Approve is nil, every change is approved.
 	Approve func(Proposal) (held bool, err error)
+	// Confirms is the digest of the plan that the run confirms; empty if there is none.
+	Confirms string
 	// Run is the ID of the run.
 	Run string
 	Out *printer.Printer
@@ -98,6 +100,10 @@ type Proposal struct {
 	Unknown error
 	// Last is the newest run recorded with the lock of the set; zero if there is none.
 	Last history.Run
+	// Newest is the newest run that the set has recorded, with the plans that its runs have
+	// confirmed; zero if there is none. Same means that its input was the same as that of this run.
+	Newest history.Run
+	Same   bool
 }
 
 // New returns the verb apply.

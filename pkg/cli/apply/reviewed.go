@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -57,11 +58,23 @@ func confirmationOf(given string, note func(string)) (*confirmation, error) {
 func (c *confirmation) allows(p Proposal, now time.Time) error {
 	outcomes := p.Plan.Outcomes()
 	covers := setrun.OnCluster(p.Covers, p.Cluster)
+	former, _ := p.Newest.Place.Plan(c.digest)
+	used := former.Digest != "" && former.IsUsed(p.Newest)
+	isLast := former.Applied && former.Number == p.Newest.Place.Number
 	if c.reviewed == nil {
+		matches := func(covers []string) bool {
+			digest := func(covers ...string) string { return p.Plan.Digest(c.digest, covers...) }
+			return digest(setrun.Anew(covers, p.Newest, digest)...) == c.digest
+		}
 		switch {
-		case p.Plan.Digest(c.digest, covers...) == c.digest:
+		case used && isLast && p.Same && len(outcomes) == 0:
+			c.note("nothing is left to do: run " + former.Run + " has applied the plan")
 			return nil
-		case p.Plan.Digest(c.digest, p.Covers...) == c.digest: // The reviewer could not read the UID.
+		case used:
+			return unreviewed(repeated(former, p.Newest), nil)
+		case matches(covers):
+			return nil
+		case matches(p.Covers): // The reviewer could not read the UID.
 			c.note("the digest was not bound to a cluster; this is " + p.Cluster.String())
 			return nil
 		case len(outcomes) == 0:
@@ -81,8 +94,14 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 	case reviewed.UID != p.Cluster.UID:
 		return unreviewed("the plan was reviewed for "+reviewed.String()+", this is "+p.Cluster.String(), nil)
 	}
-	if !c.reviewed.Is(covers...) {
-		return unreviewed("the review was for another field manager or set, or the file was edited", nil)
+	times := 0
+	for ; !c.reviewed.Is(setrun.Used(covers, times)...); times++ {
+		if times == history.MostPlans {
+			return unreviewed("the review was for another field manager or set, or the file was edited", nil)
+		}
+	}
+	if used && len(outcomes) > 0 {
+		return unreviewed(repeated(former, p.Newest), nil)
 	}
 	done, found, unproven := p.Plan.Continue(*c.reviewed)
 	switch {
@@ -99,6 +118,15 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		c.note(fmt.Sprintf("continuing the plan: %d of %s already as reviewed", len(done), text.Count(all, "object")))
 	}
 	return nil
+}
+
+// repeated explains why a plan cannot be used again. newest is the newest run of the set.
+func repeated(former history.Plan, newest history.Run) string {
+	at := former.Run + " on " + former.Started.UTC().Format(time.RFC3339)
+	if former.Applied {
+		return "the plan was already applied by run " + at + ", and the cluster has changed since"
+	}
+	return "run " + at + " began to apply the plan, and run " + newest.ID + " has changed the set since"
 }
 
 func objectsIn(found []review.Difference) int {

@@ -113,6 +113,6 @@ func (r *run) keeper(set *store.Set) *setrun.Keeper {
 	}
 	return &setrun.Keeper{
 		Server: r.client, Parent: set.Record.Parent, Who: setrun.Caller(), Keep: r.History, Emit: r.Out.Print,
-		History: r.lock, RollbackTo: r.RollbackTo,
+		History: r.lock, RollbackTo: r.RollbackTo, Confirms: r.Confirms,
 	}
 }

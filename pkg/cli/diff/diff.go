@@ -135,7 +135,7 @@ func (o *Options) compare(ctx context.Context, c *connection.Connection) error {
 	if o.Set.Name != "" {
 		return r.compareSet(ctx)
 	}
-	return r.reviewed(r.carryOut(ctx, r.engine(nil)), nil)
+	return r.reviewed(ctx, r.carryOut(ctx, r.engine(nil)), nil)
 }
 
 // run is one comparison of a plan with a cluster. All its fields are set when it begins.
@@ -217,7 +217,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 
 // reviewed prints the digest, unless it is unknown how some object would change. member is the run
 // of the set, or nil.
-func (r *run) reviewed(compared error, member *setrun.Run) error {
+func (r *run) reviewed(ctx context.Context, compared error, member *setrun.Run) error {
 	if r.identify != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
 		// A plan without changes is the same for every cluster, and an unchanged run needs no request.
 		cluster := event.Cluster{Unknown: "it changes nothing"}
@@ -230,6 +230,13 @@ func (r *run) reviewed(compared error, member *setrun.Run) error {
 		covers := r.Covers
 		if r.Found == nil {
 			covers = setrun.OnCluster(setrun.Covers(r.predictor.Manager, member), cluster)
+			if member != nil && len(r.found.Outcomes()) > 0 {
+				newest, err := member.Newest(ctx)
+				if err != nil {
+					return err
+				}
+				covers = setrun.Anew(covers, newest, func(covers ...string) string { return r.found.Digest("", covers...) })
+			}
 		}
 		end := r.found.Reviewed("", covers...)
 		end.Cluster = cluster
@@ -265,5 +272,5 @@ func (r *run) compareSet(ctx context.Context) error {
 	if compared == nil && leaves {
 		compared = diff.ErrDiffers
 	}
-	return r.reviewed(compared, member)
+	return r.reviewed(ctx, compared, member)
 }

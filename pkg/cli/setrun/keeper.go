@@ -34,14 +34,17 @@ type Keeper struct {
 	Keep int
 	// RollbackTo is the run that this one goes back to; zero if it is no rollback.
 	RollbackTo history.Name
-	Emit       func(event.Event)
+	// Confirms is the digest of the plan that the run confirms; empty if there is none.
+	Confirms string
+	Emit     func(event.Event)
 	// History is nil for a Keeper that only reads.
 	History History
 
-	// run has no ID if the run is not to be recorded. kept means that the run's Secrets were
-	// written.
-	run  history.Run
-	kept bool
+	// run has no ID if the run is not to be recorded. former is then the run that it repeats. kept
+	// means that the run's Secrets were written. plan is the plan that the run confirms.
+	run, former history.Run
+	kept        bool
+	plan        history.Plan
 }
 
 // History records the last run that applied something, even if the Secrets of that run were
@@ -92,7 +95,8 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 		return err
 	}
 	last, sure, unread := k.History.Last()
-	k.run = history.Unlisted(last, run, sure && unread == nil)
+	k.plan = history.Plan{Digest: k.Confirms, Run: id, Started: run.Started.UTC()}
+	k.run = k.confirming(history.Unlisted(last, run, sure && unread == nil))
 	if k.Keep == 0 {
 		return nil
 	}
@@ -107,10 +111,12 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.run, again = kept.Follow(run); again {
 		k.run = history.Run{}
 		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
-			k.History.Note(newest) // newest is still the last run, even if the Lease does not record it.
+			k.former = k.confirming(newest)
+			k.History.Note(k.former) // It is still the last run, even if the Lease does not record it.
 		}
 		return nil
 	}
+	k.run = k.confirming(k.run)
 	if err := k.write(ctx); err != nil {
 		return err
 	}
@@ -119,13 +125,32 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	return nil
 }
 
+// confirming returns the run with the plan that this one confirms.
+func (k *Keeper) confirming(run history.Run) history.Run {
+	if k.plan.Digest == "" {
+		return run
+	}
+	k.plan.Number = run.Place.Number
+	run.Place = run.Place.With(k.plan)
+	return run
+}
+
 // End records the result of the run, with the objects that it did not apply, and removes runs beyond
 // the limit.
 func (k *Keeper) End(ctx context.Context, result history.Result, failed []string) {
-	if k == nil || k.run.ID == "" {
+	if k == nil {
+		return
+	}
+	k.plan.Applied = result == history.Applied
+	switch {
+	case k.run.ID == "" && k.former.ID != "" && k.plan.Digest != "":
+		k.History.Note(k.confirming(k.former))
+		return
+	case k.run.ID == "":
 		return
 	}
 	k.run.Result, k.run.Failed = result, failed
+	k.run = k.confirming(k.run)
 	k.History.Note(k.run)
 	if !k.kept {
 		return
