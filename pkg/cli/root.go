@@ -143,7 +143,7 @@ func (r *root) misuse(args []string, err error) error {
 	if notFound == nil || len(rest) == 0 {
 		return err
 	}
-	if hint := help.ForeignVerb(rest[0]); hint != "" {
+	if hint := help.ForeignVerb(rest[0], rest[1:]...); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}
 	}
 	const near = 2

@@ -38,6 +38,9 @@ func (e *AbsentError) Error() string { return "there is no set " + e.Parent.Stri
 
 func (e *AbsentError) Hint() string {
 	see := command.Kubectl("k8sconnect", "sets") + " -A shows all sets"
+	if e.Parent.Name == "list" || e.Parent.Name == "ls" {
+		return command.Kubectl("k8sconnect", "sets") + " lists the sets of a namespace; " + see
+	}
 	if e.Parent.Namespace == "" {
 		return see
 	}

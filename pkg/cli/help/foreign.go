@@ -9,8 +9,11 @@ import (
 )
 
 // ForeignVerb returns the replacement for a verb of kubectl or another tool; empty for any other
-// word.
-func ForeignVerb(word string) string {
+// word. rest are the arguments of the verb.
+func ForeignVerb(word string, rest ...string) string {
+	if word == "rollout" && len(rest) > 0 && rest[0] == "status" {
+		word = "status"
+	}
 	switch word {
 	case "get", "describe", "list":
 		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; k8sconnect owners shows who owns their fields, and k8sconnect sets lists sets"
@@ -20,6 +23,16 @@ func ForeignVerb(word string) string {
 		return command.Kubectl("k8sconnect", "apply", "-f", "FILE") + " creates and changes objects"
 	case "prune":
 		return command.Kubectl("k8sconnect", "apply", "-f", "DIR", "--apply-set=NAME", "--prune")
+	case "plan", "preview":
+		return command.Kubectl("k8sconnect", "diff", "-f", "FILE") + " shows what apply would change"
+	case "explain":
+		return command.Kubectl("explain", "TYPE") + " describes fields; k8sconnect wait --explain-ready=KIND prints when objects are ready"
+	case "logs":
+		return command.Kubectl("logs", "TYPE/NAME") + " prints logs; wait --logs=20 and apply --wait --logs=20 show the last lines of a container that fails"
+	case "history":
+		return command.Kubectl("k8sconnect", "owners", "TYPE/NAME", "--history") + " shows which paths changed owners, and sets NAME shows the runs of a set"
+	case "watch":
+		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME") + " follows an object until it is ready"
 	case "status", "ready":
 		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " shows whether an object is ready and, if not, why"
 	default:
@@ -34,6 +47,8 @@ func ForeignHint(err error) string {
 		return ""
 	}
 	switch unknown.GetSpecifiedName() {
+	case "w", "watch":
+		return "leave it out: wait and delete follow the objects by themselves, and fights watches for the time of --for"
 	case "force-conflicts":
 		return "--take=all takes every contested field; --take=PATH takes one"
 	case "server-side":

@@ -107,8 +107,8 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 		return t, object.Hinted("name the namespace with -n",
 			"-A requires -l, --all or --field-selector: objects in several namespaces may have the name %q", t.Named[0].Name)
 	case len(t.Named) == 0 && !selecting:
-		return t, object.Hinted("give names, or -l SELECTOR, --field-selector SELECTOR or --all",
-			"no %s named", strings.Join(t.Types, ", "))
+		return t, object.Hinted("write TYPE/NAME, or select objects of the TYPE with -l SELECTOR, --field-selector SELECTOR or --all",
+			"no object named: %q is read as a TYPE", strings.Join(t.Types, ","))
 	}
 	return t, nil
 }
@@ -150,6 +150,9 @@ func (t *Targets) Read(args []string) error {
 		return t.readPairs(args)
 	case looksLikeFile(args[0]):
 		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "to name manifests, use -f or -k"}
+	case slashes > 0 && slices.ContainsFunc(args, looksLikePath):
+		path := args[slices.IndexFunc(args, looksLikePath)]
+		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", path), Advice: "if it is a path, begin it with a dot: ." + path}
 	case slashes > 0:
 		return object.Hinted("write each object as TYPE/NAME, or one TYPE and then names",
 			"TYPE/NAME and TYPE NAME cannot be combined")
@@ -218,6 +221,12 @@ func typesOf(arg string) ([]string, error) {
 		}
 	}
 	return types, nil
+}
+
+// looksLikePath reports whether the argument is the path of a field without its first dot.
+func looksLikePath(arg string) bool {
+	field, _, _ := strings.Cut(strings.ReplaceAll(arg, "[", "."), ".")
+	return slices.Contains([]string{"metadata", "spec", "status", "data", "stringData", "binaryData"}, field)
 }
 
 func looksLikeFile(arg string) bool {

@@ -125,7 +125,7 @@ func (e *NoTypeError) Hint() string {
 		return unreported.Hint()
 	}
 	if len(e.Near) == 0 {
-		return "see: " + command.Kubectl("api-resources")
+		return "to name an object, write TYPE/NAME; " + command.Kubectl("api-resources") + " lists the types"
 	}
 	return "did you mean " + strings.Join(e.Near, " or ") + "?"
 }
