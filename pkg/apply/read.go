@@ -174,16 +174,31 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
+// sample is the number of dry runs that show whether admission rewrites what a phase changes. A
+// phase that changes more objects in earnest pays for this number only.
+const sample = 16
+
 // dryRun sends a dry run for each target whose result cannot be determined from the live object. It
 // returns the targets to write.
+//
+// If nothing but values of our own fields differ, either the manifest has changed, or admission
+// rewrites the values each time, which would be a write in each run. If a sample of these targets
+// would not change, ask sends a dry run for all of them.
 func (e *Engine) dryRun(ctx context.Context, targets []*target) []*target {
-	var doubtful []*target
+	var doubtful, valued []*target
 	for _, t := range targets {
-		if t.Verdict == noop.Doubtful || t.Verdict == noop.Contested {
+		switch {
+		case t.Verdict == noop.Doubtful || t.Verdict == noop.Contested:
 			doubtful = append(doubtful, t)
+		case e.DryRun == object.DryRunNone && e.Review == nil && noop.OnlyValues(t.Live, t.Body, e.Predictor.Manager):
+			valued = append(valued, t)
 		}
 	}
-	e.concurrently(ctx, doubtful, e.askOne)
+	first := min(sample, len(valued))
+	e.concurrently(ctx, slices.Concat(doubtful, valued[:first]), e.askOne)
+	if slices.ContainsFunc(valued[:first], (*target).isDone) {
+		e.concurrently(ctx, valued[first:], e.askOne)
+	}
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 

@@ -175,6 +175,48 @@ func TestWebhookRewritesValue(t *testing.T) {
 	expect(0, "1 unchanged", status, out)
 }
 
+// Values that a webhook rewrites are not sent again in each run: dry runs show that nothing would
+// change. A run that changes many objects in earnest sends only a few dry runs (edge case 15).
+func TestRewrittenValuesAreNotSentAgain(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	api, err := newServer(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := namespace(t, c)
+	newRewriter(t, func(image string, _ int64) string {
+		return "mirror.example/" + strings.TrimPrefix(image, "mirror.example/")
+	}).install(t, c, api, ns)
+	const objects, most = 40, 16
+	set := func(image string) string {
+		return file(t, strings.ReplaceAll(configMaps(objects, 1, image), "value:", "image:"))
+	}
+	dryRuns := func() int {
+		n := 0
+		for _, r := range p.Requests() {
+			if strings.Contains(r.URI, "dryRun=All") {
+				n++
+			}
+		}
+		return n
+	}
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).ends(t, 0).says(t, "40 created")
+	before := written(p)
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).ends(t, 0).says(t, "40 unchanged")
+	if n := written(p) - before; n != 0 {
+		t.Errorf("%d writes in an unchanged run: %s", n, r)
+	}
+	before, tried := written(p), dryRuns()
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:2")).ends(t, 0).says(t, "40 configured")
+	if n := written(p) - before; n != objects {
+		t.Errorf("%d writes for %d changed objects", n, objects)
+	}
+	if n := dryRuns() - tried; n > most {
+		t.Errorf("%d dry runs before %d writes, want at most %d", n, objects, most)
+	}
+}
+
 // A webhook that never writes the same value twice does not make runs wait: each ends and reports
 // the cause.
 func TestWebhookNeverSettles(t *testing.T) {

@@ -192,7 +192,7 @@ func unlisted(r Record, claimed report, writes []write, fault func(string, ...an
 	if claimed.bare {
 		most += claimed.counts["created"] + claimed.counts["deleted"]
 	}
-	if len(quiet) > most && !r.NoOps {
+	if len(quiet) > most {
 		fault("%d objects without a line were written, but the summary counts only %d: %v", len(quiet), most, quiet)
 	}
 	created := map[string]bool{}

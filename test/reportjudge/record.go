@@ -27,9 +27,6 @@ type Record struct {
 	Stdout, Stderr string
 	Status         int
 	Began, Ended   time.Time
-	// NoOps means that an unchanged object may be sent: admission makes the request a no-op, which the
-	// audit log does not show.
-	NoOps bool
 }
 
 // Recorder records the run of the process.

@@ -4,7 +4,10 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // changes reports whether an apply certainly changes values or owners. A zero or empty value is never
@@ -12,7 +15,28 @@ import (
 // lacks although our entry has it, or that it has although our entry lacks it: the server drops some
 // values, and some kinds' fields from each entry. Nor are items beside ours in an atomic list, which
 // admission may have added.
-func (j *evaluation) changes() bool {
+func (j *evaluation) changes() bool { return j.differs(differ{values: true}) }
+
+// OnlyValues reports whether an apply whose verdict is [Clear] changes nothing but values of fields
+// that the manager has applied before. If admission rewrites these values in each apply, it changes
+// nothing at all.
+func OnlyValues(live, manifest *unstructured.Unstructured, manager string) bool {
+	if live == nil || manifest == nil {
+		return false
+	}
+	j := evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return false
+	}
+	j.setEntries(entries)
+	return !j.differs(differ{})
+}
+
+// differ finds certain changes. Without values, it finds only changes of owners.
+type differ struct{ values bool }
+
+func (j *evaluation) differs(d differ) bool {
 	found := false
 	if j.ours.Empty() && len(j.others) > 0 { // our first apply, unless nothing in the manifest has an owner
 		j.declared(func(name string, v any, inMetadata bool) bool {
@@ -30,7 +54,7 @@ func (j *evaluation) changes() bool {
 		} else if name == "status" {
 			return true // The server may ignore it.
 		}
-		found = changesField(name, v, live, set)
+		found = d.field(name, v, live, set)
 		return !found
 	})
 	if found {
@@ -40,10 +64,10 @@ func (j *evaluation) changes() bool {
 	return found
 }
 
-func changesField(name string, v any, live map[string]any, set *fieldpath.Set) bool {
+func (d differ) field(name string, v any, live map[string]any, set *fieldpath.Set) bool {
 	pe := fieldpath.Element{FieldName: &name}
 	member, child := below(set, pe)
-	return changesValue(v, fieldpath.FieldOf(live, name), member, child)
+	return d.value(v, fieldpath.FieldOf(live, name), member, child)
 }
 
 func below(set *fieldpath.Set, pe fieldpath.Element) (member bool, child *fieldpath.Set) {
@@ -54,7 +78,7 @@ func below(set *fieldpath.Set, pe fieldpath.Element) (member bool, child *fieldp
 	return set.Members.Has(pe), child
 }
 
-func changesValue(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
+func (d differ) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if isZero(v) {
 		return false
 	}
@@ -62,10 +86,10 @@ func changesValue(v any, live fieldpath.Optional, member bool, child *fieldpath.
 	case map[string]any:
 		lm, isMap := live.Value.(map[string]any)
 		if !isMap || member && child == nil {
-			return changesWhole(v, live, member || child != nil)
+			return d.whole(v, live, member || child != nil)
 		}
 		for name, field := range v {
-			if changesField(name, field, lm, child) {
+			if d.field(name, field, lm, child) {
 				return true
 			}
 		}
@@ -73,22 +97,23 @@ func changesValue(v any, live fieldpath.Optional, member bool, child *fieldpath.
 	case []any:
 		ll, isList := live.Value.([]any)
 		if !isList || child == nil {
-			return changesWhole(v, live, member || child != nil)
+			return d.whole(v, live, member || child != nil)
 		}
-		return changesItems(v, ll, child)
+		return d.items(v, ll, child)
 	}
 	if !live.Has || live.Value == nil {
 		return !member && child == nil
 	}
-	return !fieldpath.Equal(v, live.Value) && !sameSpelling(v, live.Value)
+	isOurs := member || child != nil
+	return (d.values || !isOurs) && !fieldpath.Equal(v, live.Value) && !sameSpelling(v, live.Value)
 }
 
-// changesWhole is for a value that is not compared part by part.
-func changesWhole(v any, live fieldpath.Optional, isOurs bool) bool {
+// whole is for a value that is not compared part by part.
+func (d differ) whole(v any, live fieldpath.Optional, isOurs bool) bool {
 	if live.Value == nil {
 		return !isOurs && filled(v)
 	}
-	return !mayComplete(v, live.Value)
+	return (d.values || !isOurs) && !mayComplete(v, live.Value)
 }
 
 // mayComplete reports whether the live value may be the declared one, with defaults, with items that
@@ -124,7 +149,7 @@ func mayComplete(v, live any) bool {
 	return fieldpath.Equal(v, live) || sameSpelling(v, live)
 }
 
-func changesItems(list, live []any, set *fieldpath.Set) bool {
+func (d differ) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	for _, item := range list {
 		if !filled(item) {
@@ -142,7 +167,7 @@ func changesItems(list, live []any, set *fieldpath.Set) bool {
 			at = fieldpath.Present(live[i])
 		}
 		member, child := below(set, pe)
-		if changesValue(item, at, member, child) {
+		if d.value(item, at, member, child) {
 			return true
 		}
 	}

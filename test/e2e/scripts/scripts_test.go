@@ -28,7 +28,7 @@ type testMain struct{ m *testing.M }
 
 func (t testMain) Run() int {
 	plugin.HeedSignals()
-	return shared.Main(reportjudge.Runner{M: t.m, Shared: &shared, NoOps: []string{"script-rewriting-policy"}})
+	return shared.Main(reportjudge.Runner{M: t.m, Shared: &shared})
 }
 
 func TestMain(m *testing.M) {
