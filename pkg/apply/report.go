@@ -153,11 +153,15 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	}
 	out.Adopted = t.AdoptedFrom()
 	changes := view.Changes()
-	out.OnlyOwners = t.OnlyOwners(changes) && len(out.Released)+len(out.Taken) == 0
+	if len(out.Adopted) == 0 && len(t.moved) > 0 { // The object was read again after the takeover.
+		out.Adopted, out.OnlyOwners = t.moved, len(changes)+len(out.Released)+len(out.Taken) == 0
+	} else {
+		out.OnlyOwners = t.OnlyOwners(changes) && len(out.Released)+len(out.Taken) == 0
+	}
 	switch {
 	case len(changes) > 0 || len(out.Released) > 0:
 		out.Action = event.Configured
-	case t.Adopts():
+	case t.Adopts() || len(t.moved) > 0:
 		out.Action = event.Shared
 	case len(e.Predictor.Unseen(&t.Prediction, answer)) > 0:
 		out.Action = event.Configured
