@@ -3,6 +3,7 @@ package predict
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +20,7 @@ import (
 // that is sent would differ from the live value in each run, and a list item whose key field is null
 // or empty would be added again in each run.
 //
-// In Kubernetes' own kinds, a null field means that the field is not set, a null text in a map or
+// In Kubernetes' own kinds, and in CRDs outside their schemas, a null field means that the field is not set, a null text in a map or
 // list means "", and so does the empty key field of a list item if the key has a default. A null
 // stays if another manager owns the field: it asks for the removal of that manager's value. In
 // custom resources, a null may be a value, but not as part of a key.
@@ -47,8 +48,13 @@ func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured,
 	if known := p.typeOf(object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}); known != nil {
 		u = without(u, nulls{builtIn: true}, onlyMetadata{known}, sets)
 	}
-	if types := p.schemaOf(item); types != nil && nullInItem(u.Object, false) {
-		u = without(u, nulls{}, types(), sets)
+	if types := p.schemaOf(item); types != nil {
+		switch {
+		case unsetInDefinition(u):
+			u = without(u, nulls{builtIn: true}, types(), sets)
+		case nullInItem(u.Object, false):
+			u = without(u, nulls{}, types(), sets)
+		}
 	}
 	return u, nil
 }
@@ -72,6 +78,23 @@ func (t onlyMetadata) Property(name string) openapi.Type {
 	return t.Type.Property(name)
 }
 
+// definitionSchema is the prefix of the names of the types in a CRD's schema.
+const definitionSchema = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+// unsetInDefinition reports whether a field of a CRD is null, outside its versions.
+func unsetInDefinition(u *unstructured.Unstructured) bool {
+	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+		return false
+	}
+	spec, _ := u.Object["spec"].(map[string]any)
+	for name, v := range spec {
+		if name != "versions" && hasUnset(v, false) {
+			return true
+		}
+	}
+	return false
+}
+
 type nulls struct {
 	builtIn bool
 }
@@ -79,8 +102,8 @@ type nulls struct {
 // value returns the value without its nulls. sets contains the fields of other managers. keys names
 // the key fields if the value is an item of a list.
 func (n nulls) value(v any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
-	if t == nil {
-		return v, false
+	if t == nil || strings.HasPrefix(t.Name(), definitionSchema) {
+		return v, false // In a CRD's schema, a null can be a default or an example.
 	}
 	switch v := v.(type) {
 	case map[string]any:
