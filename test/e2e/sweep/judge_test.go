@@ -47,7 +47,7 @@ func (f *faults) report(t *testing.T) {
 // applies it, and why.
 func isServers(scenario, kind string, r row) (why string, is bool) {
 	switch {
-	case scenario == "kubectl create" && kind == "Job" && r.path == ".spec.completions" && r.value == "null":
+	case (scenario == "kubectl create" || scenario == "kubectl apply --server-side") && kind == "Job" && r.path == ".spec.completions" && r.value == "null":
 		return "the server sets completions only while parallelism is not set either; later, null would unset completions", true
 	case kind == "Node" && strings.HasPrefix(r.path, ".spec.taints"):
 		return "admission adds a taint to each new Node, inside an atomic list", true
