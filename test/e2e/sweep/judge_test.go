@@ -49,6 +49,8 @@ func isServers(scenario, kind string, r row) (why string, is bool) {
 	switch {
 	case (scenario == "kubectl create" || scenario == "kubectl apply --server-side") && kind == "Job" && r.path == ".spec.completions" && r.value == "null":
 		return "the server sets completions only while parallelism is not set either; later, null would unset completions", true
+	case scenario == "kubectl apply --server-side" && strings.HasSuffix(r.path, ".lifecycle.stopSignal") && r.value == `""`:
+		return "the server drops an empty stop signal, but keeps its owner, so that it conflicts with every other applier", true
 	case kind == "Node" && strings.HasPrefix(r.path, ".spec.taints"):
 		return "admission adds a taint to each new Node, inside an atomic list", true
 	case kind == "Node" && r.path == ".spec.podCIDRs[0]":
