@@ -28,6 +28,7 @@ func callsOf(t *testing.T) map[string][]string {
 		"delete":     {"delete", "-f", "map.yaml"},
 		"wait":       {"wait", "cm/app", "--for=create"},
 		"stuck":      {"stuck", "-A"},
+		"unready":    {"unready", "-A"},
 		"deprecated": {"deprecated", "-A"},
 		"fights":     {"fights", "-A"},
 		"owners":     {"owners", "cm/app"},

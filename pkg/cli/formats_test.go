@@ -22,6 +22,7 @@ func TestFormatsAgree(t *testing.T) {
 		{"wait", "deploy/x", "--timeout=0"},
 		{"delete", "deploy/x"},
 		{"stuck"},
+		{"unready"},
 		{"owners", "deploy/x"},
 		{"give", "deploy/x", ".spec.replicas", "--to=a"},
 		{"sets"},

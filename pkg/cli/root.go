@@ -29,6 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/version"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/wait"
@@ -119,6 +120,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		fights.New(c, streams),
 		sets.New(c, streams),
 		stuck.New(c, streams),
+		unready.New(c, streams),
 		wait.New(c, streams),
 		version.New(c, streams),
 	)

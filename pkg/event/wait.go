@@ -1,6 +1,7 @@
 package event
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -104,6 +105,17 @@ type Cause struct {
 	Hearsay   bool          `json:"-"`
 	Age       time.Duration `json:"-"`
 	Container Container     `json:"-"`
+}
+
+// Shared returns the message without the Pods at its beginning, as in "2 Pods: fits none of 3 nodes".
+// Objects that wait for the same reason share the rest.
+func (c Cause) Shared() string {
+	who, rest, found := strings.Cut(c.Message, ": ")
+	count, pods := strings.CutSuffix(strings.TrimSuffix(who, "s"), " Pod")
+	if found && (pods && strings.Trim(count, "0123456789") == "" || strings.HasPrefix(who, "pod/")) {
+		return rest
+	}
+	return c.Message
 }
 
 // Container names a container of a Pod.

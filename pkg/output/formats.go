@@ -22,8 +22,8 @@ const (
 	// Wide is the Table format with additional columns. Only the "sets" verb supports it.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is a format for a code review or a job summary. Only the "deprecated" and "diff"
-	// verbs support it.
+	// Markdown is a format for a code review or a job summary. Only the "deprecated", "diff" and
+	// "unready" verbs support it.
 	Markdown = "markdown"
 	// HTML is a file for a browser. Only surveys support it.
 	HTML = "html"
@@ -56,6 +56,7 @@ const (
 	OfSets       Report = "sets"
 	OfDeprecated Report = "deprecated"
 	OfFights     Report = "fights"
+	OfUnready    Report = "unready"
 	OfOwners     Report = "owners"
 	OfSurvey     Report = "survey"
 	OfHistory    Report = "history"
@@ -79,6 +80,8 @@ func Formats(r Report) []string {
 		return []string{Table, Wide, JSON, YAML, KYAML, Name}
 	case OfDeprecated:
 		return []string{Table, JSON, JUnit, Markdown}
+	case OfUnready:
+		return []string{Table, JSON, YAML, KYAML, Name, JUnit, Markdown}
 	case OfFights:
 		return []string{Table, JSON}
 	case OfOwners:

@@ -139,6 +139,20 @@ A symbolic link with that name to kubectl-k8sconnect works too.`,
 // Targets completes TYPE and names, for verbs that accept TYPE/NAME and TYPE NAME.
 func Targets(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTargets }
 
+// Types completes TYPE, for verbs that accept no names.
+func Types(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTypes }
+
+func (c words) completeTypes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return Ask(cmd, func(ctx context.Context) ([]string, error) {
+		client, err := c.Quick(ctx)
+		if err != nil {
+			return nil, err
+		}
+		types, err := client.TypeNames(ctx)
+		return slices.DeleteFunc(types, func(typ string) bool { return slices.Contains(args, typ) }), err
+	})
+}
+
 func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if named := cmd.Flags().Lookup("filename"); named != nil && named.Changed {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -126,7 +126,12 @@ func IsEntrance(ref object.Ref) bool {
 // Unanswered returns remarks on ready Services and Ingresses that cannot answer requests. It
 // examines at most [MostRunning] objects. When in doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
-	refs = refs[:min(len(refs), MostRunning)]
+	return UnansweredOf(ctx, reader, 4*MostRunning, refs[:min(len(refs), MostRunning)])
+}
+
+// UnansweredOf is [Unanswered] for any number of objects. budget limits the number of questions to
+// the reader.
+func UnansweredOf(ctx context.Context, reader diagnose.Reader, budget int, refs []object.Ref) []event.Remarked {
 	var found []event.Remarked
 	examine := func(r *diagnose.Run) {
 		found = nil
@@ -141,17 +146,21 @@ func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) 
 				findings = typed(v, u, v.selectsNothing)
 			}
 			for _, f := range findings {
-				found = append(found, event.Remarked{Ref: ref, Code: f.Code, Text: strings.TrimPrefix(f.Message, rule.Name(ref)+" "), Hint: "see " + f.Next})
+				found = append(found, remark(ref, f))
 			}
 		}
 	}
 	facts := diagnose.NewFacts()
-	g := diagnose.Gatherer{Reader: reader, Budget: 4 * MostRunning, WorthList: MostRunning + 1}
+	g := diagnose.Gatherer{Reader: reader, Budget: budget, WorthList: MostRunning + 1}
 	if g.Fill(ctx, facts, examine) != nil {
 		return nil
 	}
 	examine(diagnose.NewRun(time.Time{}, facts))
 	return found
+}
+
+func remark(ref object.Ref, f rule.Finding) event.Remarked {
+	return event.Remarked{Ref: ref, Code: f.Code, Text: strings.TrimPrefix(f.Message, rule.Name(ref)+" "), Hint: "see " + f.Next}
 }
 
 func (v *rules) selectsNothing(s *corev1.Service) []rule.Finding {

@@ -183,6 +183,19 @@ func ForFights(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForUnready returns a printer for the "unready" verb. It returns an error if the format is invalid.
+func ForUnready(o output.Options) (*Printer, error) {
+	return printerOf(o, output.OfUnready, func(b output.Base) output.Results {
+		switch b.Format {
+		case output.Name:
+			return table.NewUnreadyNames(b)
+		case output.Markdown:
+			return document.NewUnreadyMarkdown(b)
+		}
+		return report(b, table.NewUnready, document.NewUnready, nil)
+	})
+}
+
 // ForMigration returns a printer for a migration of owners to served versions. It returns an error
 // if the format is invalid.
 func ForMigration(o output.Options) (*Printer, error) {

@@ -49,20 +49,9 @@ func haveOneRoot(a, b event.Waited) bool {
 	}
 	sameCause := func(a, b event.Cause) bool {
 		return a.Code == b.Code && a.BlockedBy == b.BlockedBy && a.Next == b.Next && a.Risk == b.Risk &&
-			len(a.Log)+len(b.Log) == 0 && withoutCount(a.Message) == withoutCount(b.Message)
+			len(a.Log)+len(b.Log) == 0 && a.Shared() == b.Shared()
 	}
 	isRoot := func(c event.Cause) bool { return !c.Doubt && !c.Passing }
 	return a.Action == b.Action && a.Note == b.Note && slices.ContainsFunc(a.Causes, isRoot) &&
 		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) && slices.EqualFunc(a.Causes, b.Causes, sameCause)
-}
-
-// withoutCount removes the number of Pods at the beginning of a message, as in "2 Pods: fits none
-// of 3 nodes".
-func withoutCount(message string) string {
-	for _, noun := range []string{" Pod: ", " Pods: "} {
-		if count, rest, found := strings.Cut(message, noun); found && strings.Trim(count, "0123456789") == "" {
-			return rest
-		}
-	}
-	return message
 }

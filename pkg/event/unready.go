@@ -1,0 +1,32 @@
+package event
+
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+
+// Unready lists the objects that are not ready. It is the result of the verb unready.
+type Unready struct {
+	Found []UnreadyObject
+	// Roots contains each cause with the objects in Found that it holds back. Each object is held
+	// back by at most one of them.
+	Roots   []Rooted
+	Remarks []Remarked
+	// Objects and Kinds count what was read. Terminating counts the objects that are being deleted,
+	// which are not in Found.
+	Objects, Kinds, Terminating int
+	// Stuck is the command that explains why objects are still being deleted.
+	Stuck     string
+	Namespace string
+	Unread    []Unread
+}
+
+// UnreadyObject is an object that is not ready. An object whose controller is not ready either is
+// represented by the controller.
+type UnreadyObject struct {
+	Ref object.Ref
+	// Failed means that the object will not become ready without intervention.
+	Failed bool
+	// Reason is for programs, and Message is for people.
+	Reason, Message string
+	Causes          []Cause
+}
+
+func (Unready) event() {}
