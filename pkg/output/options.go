@@ -24,6 +24,8 @@ type Options struct {
 	// Width returns the number of columns of Out. If Width is nil or returns 0, Out is not a
 	// terminal.
 	Width func() int
+	// Height returns the number of rows of Out; nil or 0 means that it is unknown.
+	Height func() int
 	// ErrWidth returns the number of columns of Err; nil or 0 means 80.
 	ErrWidth func() int
 	// Now is the clock used to compute ages; nil means time.Now.

@@ -118,7 +118,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 		Color:    color,
 		Verbose:  c.Verbosity > 0,
 		Progress: output.CanRedraw(errTerminal, os.Getenv),
-		Width:    width, ErrWidth: errWidth,
+		Width:    width, Height: height(streams.Out), ErrWidth: errWidth,
 		Run:   c.NewRun(),
 		OnRun: func() { c.RunReported = true },
 		Mask:  c.Masking(), Flags: c.Typed(),
@@ -148,6 +148,18 @@ func Terminal(w io.Writer) (width func() int, ok bool) {
 		}
 		return int(size.Width)
 	}, true
+}
+
+// height returns a function that returns the number of rows of a terminal.
+func height(w io.Writer) func() int {
+	tty := term.TTY{Out: connection.Bare(w)}
+	return func() int {
+		size := tty.GetSize()
+		if size == nil {
+			return 0
+		}
+		return int(size.Height)
+	}
 }
 
 // IsUnattended reports whether no user is watching the run.

@@ -21,9 +21,8 @@ import (
 // their phase, and conflicts at the end of the table.
 type applyTable struct {
 	output.Base
-	// lines contains finished objects as text, which takes less memory than thousands of events.
 	// The results in undone are grouped at the end of their phase.
-	lines     output.PlanOrdered[string]
+	done      doneLines
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
 	unmet     output.PlanOrdered[event.Waited] // of awaited objects
@@ -37,7 +36,7 @@ type applyTable struct {
 
 // NewApply returns the table of an apply.
 func NewApply(b output.Base) output.Results {
-	return &applyTable{Base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
+	return &applyTable{Base: b, done: doneLines{Base: b}, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
 }
 
 func (t *applyTable) Handle(e event.Event) {
@@ -64,8 +63,10 @@ func (t *applyTable) Handle(e event.Event) {
 		t.undone.Add(at, applied)
 	default:
 		var b strings.Builder
-		applyLine(t.Base, &b, applied.Action, t.name(applied), details(t.Base, applied, format.Within(t.Width, "    ")))
-		t.lines.Add(at, b.String())
+		notes := details(t.Base, applied, format.Within(t.Width, "    "))
+		applyLine(t.Base, &b, applied.Action, t.name(applied), notes)
+		noted := len(notes) > 0 || applied.Reason != "" || applied.Joined != nil || applied.Sharing != nil
+		t.done.add(applied.Action, applied.Ref, b.String(), noted)
 	}
 }
 
@@ -80,9 +81,7 @@ func (t *applyTable) listed(a event.Applied) bool {
 
 func (t *applyTable) Flush() {
 	var b strings.Builder
-	for _, line := range t.lines.Drain() {
-		b.WriteString(line)
-	}
+	t.done.write(&b, actionWidth)
 	left := map[event.Action][]event.Applied{}
 	var failed []event.Applied
 	for _, a := range t.undone.Drain() {

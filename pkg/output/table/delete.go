@@ -18,8 +18,7 @@ const deletedWidth = len(event.Remains)
 
 type deleteTable struct {
 	output.Base
-	// lines contains finished objects as text, which takes less memory than thousands of events.
-	lines    output.PlanOrdered[string]
+	done     doneLines
 	failed   output.PlanOrdered[event.Deleted]
 	skipped  output.PlanOrdered[event.Deleted]
 	remains  output.PlanOrdered[event.Deleted]
@@ -30,7 +29,7 @@ type deleteTable struct {
 // NewDelete returns the table of a delete. The function reported reports whether the cause of a stuck
 // object was already printed; if it is nil, the table prints all causes.
 func NewDelete(b output.Base, reported func(event.Deleted) bool) output.Results {
-	return &deleteTable{Base: b, reported: reported}
+	return &deleteTable{Base: b, done: doneLines{Base: b}, reported: reported}
 }
 
 func (t *deleteTable) Handle(e event.Event) {
@@ -49,15 +48,13 @@ func (t *deleteTable) Handle(e event.Event) {
 	default:
 		var b strings.Builder
 		t.line(&b, d)
-		t.lines.Add(at, b.String())
+		t.done.add(d.Action, d.Ref, b.String(), d.Reason != "" || d.Err != nil)
 	}
 }
 
 func (t *deleteTable) Flush() {
 	var b strings.Builder
-	for _, line := range t.lines.Drain() {
-		b.WriteString(line)
-	}
+	t.done.write(&b, deletedWidth)
 	why := func(d event.Deleted) error { return d.Err }
 	for _, group := range sameFault(t.failed.Drain(), why) {
 		for i, d := range group {

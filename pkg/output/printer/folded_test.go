@@ -1,0 +1,83 @@
+package printer_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// firstApply returns the events of a first apply in several namespaces. One object has a note, and
+// one fails.
+func firstApply(namespaces int) []event.Event {
+	var refs []object.Ref
+	var events []event.Event
+	add := func(ref object.Ref, a event.Applied) {
+		a.Ref = ref
+		refs, events = append(refs, ref), append(events, a)
+	}
+	for n := range namespaces {
+		name := fmt.Sprintf("n-%d", n)
+		add(ref("v1", "Namespace", "", name), event.Applied{Action: event.Created})
+		add(ref("v1", "ConfigMap", name, "a"), event.Applied{Action: event.Created})
+		add(ref("networking.k8s.io/v1", "NetworkPolicy", "n-0", name), event.Applied{Action: event.Configured})
+	}
+	add(ref("v1", "ConfigMap", "n-0", "broken"), event.Applied{Action: event.Failed, Err: errors.New("no")})
+	add(ref("v1", "Secret", "n-0", "one"), event.Applied{Action: event.Created})
+	add(ref("v1", "ConfigMap", "n-0", "noted"), event.Applied{
+		Action: event.Configured, Taken: []managedfields.Change{{Path: fieldpath.Field("data", "a"), Owners: []managedfields.Owner{flux()}}},
+	})
+	return append([]event.Event{event.Planned{Phases: []event.Phase{{Name: "one", Total: len(refs), Refs: refs}}}}, events...)
+}
+
+// More results than fit are folded by action and kind. Notes and failures are below them.
+func TestManyResultsAreFolded(t *testing.T) {
+	const want = `created     30 Namespaces
+created     30 ConfigMaps in 30 namespaces: n-0, n-1, n-2 and 27 more
+configured  30 NetworkPolicies -n n-0
+created     secret/one -n n-0
+configured  configmap/noted -n n-0
+    taken    .data.a  from flux (Apply, 3d ago)
+failed      configmap/broken -n n-0
+    no
+61 created, 31 configured, 1 failed
+`
+	for name, o := range map[string]output.Options{
+		"log":      {},
+		"terminal": {Width: columns(100), Height: columns(24)},
+	} {
+		if diff := cmp.Diff(want, run(t, printer.ForApply, o, firstApply(30)).out); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	each := run(t, printer.ForApply, output.Options{Verbose: true}, firstApply(30)).out
+	if n := strings.Count(each, "\ncreated     configmap/a -n n-"); n != 30 {
+		t.Errorf("-v 1 lists %d objects:\n%s", n, each)
+	}
+}
+
+// Up to 50 results in a log, and a screen of them on a terminal, are listed in plan order.
+func TestFewResultsAreListed(t *testing.T) {
+	for rows, want := range map[int]bool{24: false, 60: true, 0: true} {
+		got := run(t, printer.ForApply, output.Options{Width: columns(100), Height: columns(rows)}, firstApply(16)).out
+		if listed := strings.Contains(got, "created     configmap/a -n n-0\nconfigured  networkpolicy.networking.k8s.io/n-0 -n n-0\n"); listed != want {
+			t.Errorf("%d rows: listed %t\n%s", rows, listed, got)
+		}
+	}
+	var events []event.Event
+	for i := range 60 {
+		events = append(events, event.Deleted{Ref: ref("v1", "ConfigMap", fmt.Sprintf("n-%d", i%2), fmt.Sprint(i)), Action: event.Gone})
+	}
+	if got := run(t, printer.ForDelete, output.Options{}, events).out; got != "deleted      60 ConfigMaps in 2 namespaces: n-0, n-1\n60 deleted\n" {
+		t.Error(got)
+	}
+}
