@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,18 +76,18 @@ func TestAligned(t *testing.T) {
 		"no terminal": {0, wide},
 		"it fits":     {112, wide},
 		"one column": {100, strings.Join([]string{
-			"MANAGER                                    KIND                                              OBJECTS",
-			"kube-controller-manager (Update, status)   validatingwebhookconfiguration.                   12",
-			"                                           admissionregistration.k8s.io",
-			"  flux (Apply)                             configmap                                         3",
+			"MANAGER                        KIND                                                          OBJECTS",
+			"kube-controller-manager        validatingwebhookconfiguration.admissionregistration.k8s.io   12",
+			"(Update, status)",
+			"  flux (Apply)                 configmap                                                     3",
 			"",
 		}, "\n")},
 		"two columns": {60, strings.Join([]string{
 			"MANAGER                   KIND                       OBJECTS",
-			"kube-controller-manager   validatingwebhookconfigu   12",
-			"(Update, status)          ration.",
-			"                          admissionregistration.",
-			"                          k8s.io",
+			"kube-controller-manager",
+			"(Update, status)",
+			" validatingwebhookconfiguration.admissionregistration.k8s.io",
+			"                                                     12",
 			"  flux (Apply)            configmap                  3",
 			"",
 		}, "\n")},
@@ -102,7 +103,7 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-// Wrapping loses nothing, and no line is wider than the terminal, unless the terminal is too narrow
+// Wrapping loses nothing and breaks no word, and no line is wider than the terminal, unless the terminal is too narrow
 // for the narrowest columns.
 func TestAlignedLosesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
@@ -133,6 +134,11 @@ func TestAlignedLosesNothing(t *testing.T) {
 		}
 		if diff := cmp.Diff(letters(fmt.Sprint(Aligned(rows, nil))), letters(got)); diff != "" {
 			t.Fatalf("%q at %d: %s", rows, width, diff)
+		}
+		for _, word := range strings.Fields(strings.Join(slices.Concat(rows...), " ")) {
+			if Cells(word) <= width && !strings.Contains(got, word) {
+				t.Fatalf("%q is broken at %d columns:\n%s", word, width, got)
+			}
 		}
 		for line := range strings.Lines(got) {
 			if n := Cells(strings.TrimSuffix(line, "\n")); n > width {
