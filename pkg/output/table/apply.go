@@ -110,14 +110,19 @@ func (t *applyTable) Flush() {
 }
 
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
+	columns := format.Within(t.Width, "    ")
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
-		for i, a := range group {
-			columns := format.Within(t.Width, "    ")
+		fault := format.Wrap(t.Hints.ErrorLines(commonFault(group[0].Err, len(group)), columns), columns)
+		shown := someOf(t.Base, group)
+		for i, a := range shown {
 			below := details(t.Base, a, columns)
 			if i == len(group)-1 {
-				below = append(format.Wrap(t.Hints.ErrorLines(commonFault(a.Err, len(group)), columns), columns), below...)
+				below = append(fault, below...)
 			}
 			applyLine(t.Base, b, a.Action, t.name(a), below)
+		}
+		if more := len(group) - len(shown); more > 0 {
+			applyLine(t.Base, b, group[0].Action, moreOf(more), fault)
 		}
 	}
 }

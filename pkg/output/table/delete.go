@@ -57,11 +57,17 @@ func (t *deleteTable) Flush() {
 	t.done.write(&b, deletedWidth)
 	why := func(d event.Deleted) error { return d.Err }
 	for _, group := range sameFault(t.failed.Drain(), why) {
-		for i, d := range group {
+		fault := commonFault(group[0].Err, len(group))
+		shown := someOf(t.Base, group)
+		for i, d := range shown {
 			if d.Err = nil; i == len(group)-1 {
-				d.Err = commonFault(group[0].Err, len(group))
+				d.Err = fault
 			}
 			t.line(&b, d)
+		}
+		if more := len(group) - len(shown); more > 0 {
+			b.WriteString(t.actionWord(group[0].Action) + "  " + moreOf(more) + "\n")
+			format.Below(&b, t.Hints.ErrorLines(fault, format.Columns(t.Width)), "    ", t.Width)
 		}
 	}
 	t.spared(&b, t.skipped.Drain(), why)

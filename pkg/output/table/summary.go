@@ -144,6 +144,19 @@ func sameFault[T any](failed []T, why func(T) error) [][]T {
 	return format.Grouped(failed, func(one T) string { return strings.Join(format.Explain(why(one)), "\n") })
 }
 
+// manyFailed is the number of objects with the same fault of which each is named.
+const manyFailed = 5
+
+// someOf returns the objects of a group that are named: all of a few, and the first of many.
+func someOf[T any](b output.Base, group []T) []T {
+	if b.Verbose || len(group) <= manyFailed {
+		return group
+	}
+	return group[:manyFailed-1]
+}
+
+func moreOf(n int) string { return text.Count(n, "more object") + " (-v 1 names each)" }
+
 func commonFault(err error, n int) error {
 	if common, ok := errors.AsType[interface {
 		error

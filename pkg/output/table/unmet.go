@@ -1,6 +1,7 @@
 package table
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,21 +28,29 @@ func unmetLines(b output.Base, out *strings.Builder, all []event.Waited, width i
 				others = append(others, w)
 			}
 		}
+		reason := "for the same reason"
+		if len(first.Causes) == 0 {
+			reason = "in the same state"
+			if len(same) < manyUnmet { // Their states are short.
+				same, others = nil, all[1:]
+			}
+		}
 		first.Causes = doubts.Once(first.Causes)
 		waitedLine(b, out, first, width)
 		word := b.Paint.Action(first.Action, format.Pad(string(first.Action), width)) + "  "
 		for i, w := range same {
 			if i == manyUnmet-2 && len(same) >= manyUnmet {
-				out.WriteString(word + text.Count(len(same)-i, "more object") + ": for the same reason (-v 1 names each)\n")
+				out.WriteString(word + text.Count(len(same)-i, "more object") + ": " + reason + " (-v 1 names each)\n")
 				break
 			}
-			out.WriteString(word + format.Name(w.Ref) + ": for the same reason\n")
+			out.WriteString(word + format.Name(w.Ref) + ": " + reason + "\n")
 		}
 		all = others
 	}
 }
 
-// haveOneRoot reports whether two objects wait for the same reason. How many Pods of an object are
+// haveOneRoot reports whether two objects wait for the same reason or, without any cause, are in the
+// same state. How many Pods of an object are
 // affected, and which ones, does not matter.
 func haveOneRoot(a, b event.Waited) bool {
 	sameCondition := func(a, b event.Condition) bool {
@@ -50,6 +59,12 @@ func haveOneRoot(a, b event.Waited) bool {
 	sameCause := func(a, b event.Cause) bool {
 		return a.Code == b.Code && a.BlockedBy == b.BlockedBy && a.Next == b.Next && a.Risk == b.Risk &&
 			len(a.Log)+len(b.Log) == 0 && a.Shared() == b.Shared()
+	}
+	if len(a.Causes)+len(b.Causes) == 0 {
+		sameState := func(a, b event.Condition) bool {
+			return a.For == b.For && a.Met == b.Met && a.Message == b.Message && a.Err == nil && b.Err == nil && reflect.DeepEqual(a.Values, b.Values)
+		}
+		return a.Action == b.Action && a.Note == b.Note && a.Err == nil && b.Err == nil && slices.EqualFunc(a.Conditions, b.Conditions, sameState)
 	}
 	isRoot := func(c event.Cause) bool { return !c.Doubt && !c.Passing }
 	return a.Action == b.Action && a.Note == b.Note && slices.ContainsFunc(a.Causes, isRoot) &&
