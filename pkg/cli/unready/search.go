@@ -153,9 +153,7 @@ func (s *search) readKind(ctx context.Context, kind object.Kind, also func(*unst
 	s.done[kind.GVK] = true
 	s.objects += r.objects
 	s.terminating += r.terminating
-	for uid, one := range r.unready {
-		s.unready[uid] = one
-	}
+	maps.Copy(s.unready, r.unready)
 	s.known.kinds[kind.GVK] = r.kept
 	if missing, ok := errors.AsType[*client.NoKindError](err); ok && missing.Err == nil && !missing.Unkept {
 		return // The kind was deleted meanwhile.

@@ -135,7 +135,7 @@ func TestAlignedLosesNothing(t *testing.T) {
 		if diff := cmp.Diff(letters(fmt.Sprint(Aligned(rows, nil))), letters(got)); diff != "" {
 			t.Fatalf("%q at %d: %s", rows, width, diff)
 		}
-		for _, word := range strings.Fields(strings.Join(slices.Concat(rows...), " ")) {
+		for word := range strings.FieldsSeq(strings.Join(slices.Concat(rows...), " ")) {
 			if Cells(word) <= width && !strings.Contains(got, word) {
 				t.Fatalf("%q is broken at %d columns:\n%s", word, width, got)
 			}
