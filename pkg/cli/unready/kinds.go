@@ -62,7 +62,7 @@ func canBeUnready(kind object.Kind) bool {
 		}
 		return of.Property("status").Property("conditions") != nil
 	}
-	// A server computes objects that nobody can write, such as the metrics of Pods.
+	// Kinds without these verbs are computed by a server, for example the metrics of Pods.
 	return slices.ContainsFunc([]string{"create", "update", "patch"}, func(verb string) bool { return slices.Contains(kind.Verbs, verb) })
 }
 

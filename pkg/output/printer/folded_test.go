@@ -3,6 +3,7 @@ package printer_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,6 +60,10 @@ failed      configmap/broken -n n-0
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	colored := run(t, printer.ForApply, output.Options{Color: true, Width: columns(100)}, firstApply(30)).out
+	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, ""); plain != want {
+		t.Errorf("in colour:\n%s", colored)
+	}
 	each := run(t, printer.ForApply, output.Options{Verbose: true}, firstApply(30)).out
 	if n := strings.Count(each, "\ncreated     configmap/a -n n-"); n != 30 {
 		t.Errorf("-v 1 lists %d objects:\n%s", n, each)
@@ -68,7 +73,7 @@ failed      configmap/broken -n n-0
 // Up to 50 results in a log, and a screen of them on a terminal, are listed in plan order.
 func TestFewResultsAreListed(t *testing.T) {
 	for rows, want := range map[int]bool{24: false, 60: true, 0: true} {
-		got := run(t, printer.ForApply, output.Options{Width: columns(100), Height: columns(rows)}, firstApply(16)).out
+		got := run(t, printer.ForApply, output.Options{Width: columns(100), Height: columns(rows)}, firstApply(15)).out
 		if listed := strings.Contains(got, "created     configmap/a -n n-0\nconfigured  networkpolicy.networking.k8s.io/n-0 -n n-0\n"); listed != want {
 			t.Errorf("%d rows: listed %t\n%s", rows, listed, got)
 		}

@@ -39,7 +39,10 @@ func (p *doneLines) add(action event.Action, ref object.Ref, line string, noted 
 // write prints the objects since the last call.
 func (p *doneLines) write(b *strings.Builder, width int) {
 	all := p.lines.Drain()
-	if p.Verbose || p.listed+len(all) <= p.capacity() {
+	capacity := p.capacity()
+	// A long phase leaves too few lines for the phases after it.
+	isLong := p.State.Total > capacity && len(all) > capacity/2
+	if p.Verbose || p.listed+len(all) <= capacity && !isLong {
 		p.listed += len(all)
 		for _, line := range all {
 			b.WriteString(line.text)
@@ -55,8 +58,9 @@ func (p *doneLines) write(b *strings.Builder, width int) {
 			b.WriteString(group[0].text)
 			continue
 		}
-		word := p.Paint.Action(group[0].action, format.Pad(string(group[0].action), width))
-		b.WriteString(format.Fit("", word+"  "+p.folded(group), p.Width) + "\n")
+		word := format.Pad(string(group[0].action), width)
+		line := format.Fit(word+"  ", p.folded(group), p.Width)
+		b.WriteString(p.Paint.Action(group[0].action, word) + strings.TrimPrefix(line, word) + "\n")
 	}
 	for _, line := range all {
 		if line.noted {
