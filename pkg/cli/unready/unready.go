@@ -25,6 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 type flags struct {
@@ -135,7 +136,9 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
+	o.out.Print(event.Preparing{Text: "reading " + text.Count(len(kinds), "kind")})
 	s.read(ctx, kinds)
+	o.out.Print(event.Preparing{Text: "looking for causes"})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
