@@ -31,6 +31,7 @@ func callsOf(t *testing.T) map[string][]string {
 		"unready":    {"unready", "-A"},
 		"deprecated": {"deprecated", "-A"},
 		"fights":     {"fights", "-A"},
+		"releases":   {"releases", "-A"},
 		"owners":     {"owners", "cm/app"},
 		"give":       {"give", "cm/app", ".data.a", "--to=flux"},
 		"sets":       {"sets"},

@@ -29,6 +29,7 @@ func TestFormatsAgree(t *testing.T) {
 		{"sets", "delete", "x"},
 		{"deprecated"},
 		{"fights"},
+		{"releases"},
 	} {
 		verb := args[0]
 		_, _, stderr := call(t, append(args, "-o", "nosuch")...)

@@ -22,8 +22,8 @@ const (
 	// Wide is the Table format with additional columns. Only the "sets" verb supports it.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is a format for a code review or a job summary. Only the "deprecated", "diff" and
-	// "unready" verbs support it.
+	// Markdown is a format for a code review or a job summary. Only the "deprecated", "diff",
+	// "releases" and "unready" verbs support it.
 	Markdown = "markdown"
 	// HTML is a file for a browser. Only surveys support it.
 	HTML = "html"
@@ -57,6 +57,7 @@ const (
 	OfDeprecated Report = "deprecated"
 	OfFights     Report = "fights"
 	OfUnready    Report = "unready"
+	OfReleases   Report = "releases"
 	OfOwners     Report = "owners"
 	OfSurvey     Report = "survey"
 	OfHistory    Report = "history"
@@ -84,6 +85,8 @@ func Formats(r Report) []string {
 		return []string{Table, JSON, YAML, KYAML, Name, JUnit, Markdown}
 	case OfFights:
 		return []string{Table, JSON}
+	case OfReleases:
+		return []string{Table, JSON, YAML, KYAML, JUnit, Markdown}
 	case OfOwners:
 		return []string{Table, YAML, JSON, KYAML}
 	case OfSurvey:

@@ -196,6 +196,16 @@ func ForUnready(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForReleases returns a printer for the "releases" verb. It returns an error if the format is invalid.
+func ForReleases(o output.Options) (*Printer, error) {
+	return printerOf(o, output.OfReleases, func(b output.Base) output.Results {
+		if b.Format == output.Markdown {
+			return document.NewReleasesMarkdown(b)
+		}
+		return report(b, table.NewReleases, document.NewReleases, nil)
+	})
+}
+
 // ForMigration returns a printer for a migration of owners to served versions. It returns an error
 // if the format is invalid.
 func ForMigration(o output.Options) (*Printer, error) {

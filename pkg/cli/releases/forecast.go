@@ -1,0 +1,265 @@
+package releases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// release is a release whose next upgrade is forecast.
+type release struct {
+	inventory.HelmRelease
+	// base is the revision that Helm compares the next manifest with, by object.
+	base map[object.Ref]*unstructured.Unstructured
+	// migrates means that a server-side upgrade first moves the fields of Helm's updates to what Helm
+	// applies (upgradeClientSideFieldManager in helm/helm, pkg/kube/client.go).
+	migrates bool
+	pieces   []*piece
+	leaving  []helmrelease.Object
+	out      event.Release
+	// chart is the file with the chart output; empty if there is none.
+	chart string
+}
+
+// piece is an object of a release.
+type piece struct {
+	helmrelease.Object
+	live *unstructured.Unstructured
+	// unread is the error of the read, or of a dry run that showed nothing.
+	unread    error
+	conflicts []managedfields.Conflict
+	refused   error
+}
+
+// concerns reports whether an apply of the declared object can conflict with a field of another owner,
+// without asking the server. It compares a path only as far as its names go: a list item can be
+// declared with fewer key fields.
+func concerns(declared, live *unstructured.Unstructured, manager string) bool {
+	entries, err := managedfields.Entries(live)
+	if err != nil || len(entries) == 0 {
+		return true
+	}
+	for _, e := range managedfields.Others(entries, manager) {
+		if e.APIVersion != declared.GetAPIVersion() && e.Subresource == "" || redact.IsSecret(object.RefOf(declared)) {
+			return true
+		}
+		found := false
+		fieldpath.Each(e.Fields.Leaves(), func(p fieldpath.Path) { found = found || declares(declared.Object, p) })
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func declares(value any, p fieldpath.Path) bool {
+	for _, pe := range p {
+		if pe.FieldName == nil {
+			return true
+		}
+		fields, isMap := value.(map[string]any)
+		if !isMap {
+			return true
+		}
+		var has bool
+		if value, has = fields[*pe.FieldName]; !has {
+			return false
+		}
+	}
+	return true
+}
+
+// isOwn reports whether an owner is the release's own update, which Helm migrates.
+func (r *release) isOwn(o managedfields.Owner) bool {
+	return o.Manager == r.out.Manager && o.Operation == managedfields.Update && o.Subresource == ""
+}
+
+// contested returns the conflicts that remain after Helm has migrated its own updates.
+func (r *release) contested(p *piece) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range p.conflicts {
+		if r.migrates {
+			if c.Owners = slices.DeleteFunc(slices.Clone(c.Owners), r.isOwn); len(c.Owners) == 0 {
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// overwrites returns the conflicting fields that a client-side upgrade sets. For kinds that Helm
+// does not know, Helm sends only the difference between two manifests, not what the live object
+// lacks (createPatch in helm/helm, pkg/kube/client.go).
+func (r *release) overwrites(p *piece, contested []managedfields.Conflict) []managedfields.Conflict {
+	if isTyped(p.Declared) {
+		return contested
+	}
+	base := r.base[p.Ref]
+	return slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
+		return base == nil || c.Path.Same(base.Object, p.Declared.Object)
+	})
+}
+
+func isTyped(u *unstructured.Unstructured) bool {
+	gvk := u.GroupVersionKind()
+	return scheme.Scheme.Recognizes(gvk) || gvk.Group == "apiextensions.k8s.io"
+}
+
+// judge completes the forecast from what was read of each object.
+func (r *release) judge() {
+	out := &r.out
+	owners := map[string]bool{}
+	settled := true
+	for _, p := range r.pieces {
+		switch {
+		case p.unread != nil:
+			out.Unread = append(out.Unread, event.Unread{Ref: p.Ref, Err: redact.Error(p.Declared, p.unread)})
+			continue
+		case p.refused != nil:
+			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: redact.Error(p.Declared, p.refused)})
+		}
+		if p.live == nil {
+			if r.base[p.Ref] != nil {
+				out.Gone = append(out.Gone, p.Ref)
+			}
+			continue
+		}
+		if foreign := r.foreign(p.live); foreign != "" {
+			out.Foreign = append(out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: foreign})
+		}
+		if r.base[p.Ref] == nil && !r.marked(p.live) {
+			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
+		}
+		contested := r.contested(p)
+		if len(contested) == 0 {
+			continue
+		}
+		found := event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, contested)}
+		out.Conflicts = append(out.Conflicts, found)
+		if found.Conflicts = r.overwrites(p, found.Conflicts); !out.ServerSide && len(found.Conflicts) > 0 {
+			out.Overwrites = append(out.Overwrites, found)
+		}
+		for _, c := range contested {
+			for _, o := range c.Owners {
+				owners[o.Manager] = true
+			}
+		}
+		settled = settled && r.settles(p, contested)
+	}
+	for _, o := range r.leaving {
+		out.Deleted = append(out.Deleted, o.Ref)
+	}
+	switch {
+	case out.Refused != nil, len(out.Refusals) > 0, out.ServerSide && len(out.Conflicts) > 0:
+		out.Forecast = event.UpgradeFails
+	case len(out.Unread) > 0:
+		out.Forecast = event.UpgradeUnknown
+	default:
+		out.Forecast = event.UpgradeReady
+	}
+	if len(owners) > 0 {
+		out.Next = append(out.Next, r.next(slices.Sorted(maps.Keys(owners)), settled))
+	}
+}
+
+// foreign returns the release that claims an object, if it is another one.
+func (r *release) foreign(live *unstructured.Unstructured) string {
+	for _, claim := range applyset.Claims(live, "") {
+		if claim.Of == "Helm release" && claim.Name != r.Namespace+"/"+r.Name {
+			return claim.String()
+		}
+	}
+	return ""
+}
+
+// marked reports whether Helm accepts an existing object as one of the release's (checkOwnership in
+// helm/helm, pkg/action/validate.go).
+func (r *release) marked(live *unstructured.Unstructured) bool {
+	want := r.Applied(&unstructured.Unstructured{Object: map[string]any{}})
+	covers := func(have, want map[string]string) bool {
+		for key, value := range want {
+			if have[key] != value {
+				return false
+			}
+		}
+		return true
+	}
+	return covers(live.GetLabels(), want.GetLabels()) && covers(live.GetAnnotations(), want.GetAnnotations())
+}
+
+var errUnmarked error = &object.HintedError{
+	Err:    fmt.Errorf("it exists, but does not belong to the release, so Helm refuses to import it"),
+	Advice: "helm upgrade --take-ownership imports it",
+}
+
+// settles reports whether give settles all conflicts in an object.
+func (r *release) settles(p *piece, contested []managedfields.Conflict) bool {
+	entries, err := managedfields.Entries(p.live)
+	if err != nil {
+		return false
+	}
+	if len(entries) == 0 {
+		return true // give itself creates the entry before-first-apply.
+	}
+	w := transfer.Wish{To: r.out.Manager, Mode: transfer.Move, As: r.as(), Declared: p.Declared.Object}
+	for _, c := range contested {
+		for _, o := range c.Owners {
+			w.From = append(w.From, o.Manager)
+		}
+	}
+	done, err := transfer.Give(entries, w)
+	if err != nil {
+		return false
+	}
+	for _, c := range contested {
+		for _, o := range managedfields.HoldersOf(done.Entries, c.Path) {
+			if settled := o.Is(r.out.Manager) || r.migrates && r.isOwn(o); !settled {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// as returns the operation with which give makes Helm the owner.
+func (r *release) as() string {
+	if r.Applies() {
+		return managedfields.Apply
+	}
+	return managedfields.Update
+}
+
+func (r *release) next(owners []string, settled bool) string {
+	if !settled {
+		return "give cannot move all of these fields; this takes them: helm upgrade --server-side=true --force-conflicts"
+	}
+	quoted := make([]string, len(owners))
+	for i, o := range owners {
+		quoted[i] = text.ShellQuote(o)
+	}
+	line := command.Kubectl("k8sconnect", "give") + " --helm-release=" + text.ShellQuote(r.Namespace+"/"+r.Name) + " --from=" + strings.Join(quoted, ",")
+	if r.out.Manager != inventory.Manager {
+		line += " --to=" + text.ShellQuote(r.out.Manager)
+	}
+	if r.chart != "" {
+		line += " --" + helmrelease.ChartOutputFlag + "=" + text.ShellQuote(r.chart)
+	}
+	return line
+}

@@ -1,0 +1,282 @@
+package releases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+type reader struct {
+	*options
+	vault  *redact.Vault
+	server *client.Client
+	// own is the namespace of the connection.
+	own    string
+	unread []event.Unread
+}
+
+func (r *reader) read(ctx context.Context) (event.Releases, error) {
+	var out event.Releases
+	if !r.everywhere {
+		out.Namespace = r.own
+	}
+	all, err := r.stored(ctx, out.Namespace)
+	if err != nil {
+		return out, err
+	}
+	r.live(ctx, all)
+	r.ask(ctx, all)
+	for _, one := range all {
+		one.judge()
+		out.Found = append(out.Found, one.out)
+	}
+	slices.SortFunc(out.Found, func(a, b event.Release) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	out.Unread = r.unread
+	return out, nil
+}
+
+// stored returns the releases with the objects of their next upgrade.
+func (r *reader) stored(ctx context.Context, namespace string) ([]*release, error) {
+	labels := "owner=helm,status notin (superseded)"
+	if r.name != "" {
+		labels += ",name=" + r.name
+	}
+	reader := r.server.NoRetry()
+	stored := inventory.Stored{}
+	for _, place := range helmrelease.Places() {
+		err := reader.SelectLarge(ctx, place.Kind, object.Selection{Namespace: namespace, Labels: labels}, place.Fields, stored.Add)
+		if err != nil {
+			r.unread = append(r.unread, event.Unread{Ref: object.Ref{GVK: place.Kind, Namespace: namespace}, Err: err})
+		}
+	}
+	var all []*release
+	for named, revisions := range stored {
+		if revisions.Last.GetLabels()["status"] == "uninstalled" {
+			continue
+		}
+		one, err := r.release(ctx, named, revisions)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	if r.name != "" && len(all) == 0 && len(r.unread) == 0 {
+		if namespace == "" {
+			namespace = "*"
+		}
+		return nil, &helmrelease.NotFoundError{Release: inventory.Release{Namespace: namespace, Name: r.name}}
+	}
+	return all, nil
+}
+
+func (r *reader) release(ctx context.Context, named inventory.Release, revisions inventory.Revisions) (*release, error) {
+	out := &release{chart: r.chartFile, base: map[object.Ref]*unstructured.Unstructured{}}
+	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manager: inventory.Manager, Manifest: "the stored manifest"}
+	missed := func(u *unstructured.Unstructured, err error) *release {
+		out.out.Unread = append(out.out.Unread, event.Unread{Ref: object.RefOf(u), Err: err})
+		return out
+	}
+	last, err := inventory.Decode(revisions.Last)
+	if err != nil && !errors.Is(err, inventory.ErrNoManifest) {
+		return missed(revisions.Last, err), nil
+	}
+	base := last
+	if revisions.Base() != revisions.Last {
+		if base, err = inventory.Decode(revisions.Base()); err != nil && !errors.Is(err, inventory.ErrNoManifest) {
+			return missed(revisions.Base(), err), nil
+		}
+	}
+	out.HelmRelease = last
+	out.Name, out.Namespace = named.Name, cmp.Or(last.Namespace, named.Namespace)
+	out.out.Revision, out.out.Status, out.out.ServerSide = last.Version, last.Info.Status, last.Applies()
+	out.migrates = !base.Applies()
+	out.out.Refused = refused(last)
+	if r.chart != nil {
+		out.out.Manifest = "the chart output"
+		if out.Manifest, err = r.chart.Manifest(); err != nil {
+			return nil, err
+		}
+	}
+	next, err := r.objects(ctx, out.HelmRelease)
+	if err != nil {
+		return unbuilt(out, missed, revisions.Last, err), nil
+	}
+	before, err := r.objects(ctx, base)
+	if err != nil {
+		return unbuilt(out, missed, revisions.Base(), err), nil
+	}
+	for _, o := range before {
+		out.base[o.Ref] = o.Declared
+	}
+	seen := map[object.Ref]bool{}
+	for _, o := range next {
+		if !seen[o.Ref] {
+			out.pieces = append(out.pieces, &piece{Object: o})
+		}
+		seen[o.Ref] = true
+	}
+	for _, o := range before {
+		if !seen[o.Ref] {
+			out.leaving = append(out.leaving, o)
+		}
+	}
+	out.out.Objects = len(out.pieces)
+	return out, nil
+}
+
+func (r *reader) objects(ctx context.Context, of inventory.HelmRelease) ([]helmrelease.Object, error) {
+	if strings.TrimSpace(of.Manifest) == "" {
+		return nil, nil // The chart has only hooks, or nothing.
+	}
+	return helmrelease.Objects(ctx, r.server, r.vault, of)
+}
+
+// unbuilt handles a manifest whose objects cannot be resolved. Helm refuses an upgrade if the server
+// does not serve a kind of the old or the new manifest.
+func unbuilt(out *release, missed func(*unstructured.Unstructured, error) *release, stored *unstructured.Unstructured, err error) *release {
+	unserved, is := errors.AsType[*client.NoKindError](err)
+	if !is || unserved.Err != nil {
+		return missed(stored, err)
+	}
+	out.out.Refused = cmp.Or[error](out.out.Refused, err)
+	return out
+}
+
+// refused returns the reason why Helm refuses to upgrade a release in its present status
+// (prepareUpgrade in helm/helm, pkg/action/upgrade.go).
+func refused(last inventory.HelmRelease) error {
+	status := last.Info.Status
+	switch {
+	case strings.HasPrefix(status, "pending-"):
+		return object.Hinted(fmt.Sprintf("if no helm command is running, see: helm history %s -n %s", last.Name, last.Namespace),
+			"Helm refuses to upgrade while another operation is in progress: revision %d is %s", last.Version, status)
+	case strings.HasPrefix(status, "uninstall"):
+		return fmt.Errorf("revision %d is %s", last.Version, status)
+	}
+	return nil
+}
+
+// live reads the objects of all releases, one kind after the other.
+func (r *reader) live(ctx context.Context, all []*release) {
+	type read struct {
+		kind   object.Kind
+		pieces map[object.Ref][]*piece
+	}
+	kinds := map[schema.GroupVersionKind]read{}
+	for _, one := range all {
+		for _, p := range one.pieces {
+			of, known := kinds[p.Kind.GVK]
+			if !known {
+				of = read{p.Kind, map[object.Ref][]*piece{}}
+				kinds[p.Kind.GVK] = of
+			}
+			of.pieces[p.Ref] = append(of.pieces[p.Ref], p)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(survey.SideBySide)
+	for _, of := range kinds {
+		group.Go(func() error {
+			refs := slices.SortedFunc(maps.Keys(of.pieces), object.Ref.Compare)
+			r.server.Live(ctx, of.kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+				for _, p := range of.pieces[refs[i]] {
+					p.live, p.unread = live, err
+				}
+			})
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for _, one := range all {
+		one.out.Manager = one.manager()
+	}
+}
+
+// manager returns the field manager that upgrades the release. Flux marks the objects of the
+// releases that it upgrades.
+func (r *release) manager() string {
+	for _, p := range r.pieces {
+		if p.live == nil {
+			continue
+		}
+		for _, claim := range applyset.Claims(p.live, "") {
+			if claim.Of == "Flux HelmRelease" {
+				return "helm-controller"
+			}
+		}
+	}
+	return inventory.Manager
+}
+
+const atOnce = 8
+
+// ask asks the server, by dry runs, about the objects in which an apply could conflict, and about
+// those that would be created.
+func (r *reader) ask(ctx context.Context, all []*release) {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, one := range all {
+		created := one.createsNamespaces()
+		for _, p := range one.pieces {
+			switch {
+			case p.unread != nil, p.live == nil && created[p.Ref.Namespace]:
+			case p.live != nil && !concerns(p.Declared, p.live, one.out.Manager):
+			default:
+				group.Go(func() error {
+					r.dryRun(ctx, one, p)
+					return nil
+				})
+			}
+		}
+	}
+	_ = group.Wait()
+}
+
+// createsNamespaces returns the namespaces that the upgrade creates.
+func (r *release) createsNamespaces() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range r.pieces {
+		if p.live == nil && p.Ref.GVK.Group == "" && p.Ref.GVK.Kind == "Namespace" {
+			names[p.Ref.Name] = true
+		}
+	}
+	return names
+}
+
+func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
+	how := object.Write{Manager: of.out.Manager, DryRun: true, Validation: metav1.FieldValidationStrict}
+	_, err := r.server.Apply(ctx, p.Kind, p.Declared, how)
+	switch {
+	case err == nil:
+	case predict.IsContested(err):
+		p.conflicts = predict.Predictor{Manager: of.out.Manager}.Contested(err, p.live, p.Declared)
+		managedfields.SortConflicts(p.conflicts)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err):
+		p.refused = err
+	default:
+		p.unread = err
+	}
+}

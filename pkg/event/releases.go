@@ -1,0 +1,69 @@
+package event
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Releases forecasts the next upgrade of each Helm release. It is the result of the verb releases.
+type Releases struct {
+	Found     []Release
+	Namespace string
+	// Unread lists the places of releases that could not be read.
+	Unread []Unread
+}
+
+// UpgradeForecast is the expected result of a release's next upgrade.
+type UpgradeForecast string
+
+// These are the forecasts of an upgrade.
+const (
+	UpgradeReady   UpgradeForecast = "ready"
+	UpgradeFails   UpgradeForecast = "fails"
+	UpgradeUnknown UpgradeForecast = "unknown"
+)
+
+// Release forecasts the next upgrade of one Helm release.
+type Release struct {
+	Namespace, Name string
+	// Revision is the newest revision, and Status its status in Helm.
+	Revision int
+	Status   string
+	// Manager is the field manager that upgrades the release, such as helm or helm-controller.
+	Manager string
+	// ServerSide means that the next upgrade uses server-side apply by default.
+	ServerSide bool
+	// Manifest names where the manifest of the next upgrade comes from.
+	Manifest string
+	Objects  int
+	Forecast UpgradeForecast
+	// Conflicts lists the fields at which an upgrade with server-side apply fails.
+	Conflicts []ObjectConflicts
+	// Overwrites lists the fields that a client-side upgrade overwrites without a conflict.
+	Overwrites []ObjectConflicts
+	// Refused is the reason why Helm refuses every upgrade; nil if there is none.
+	Refused error
+	// Refusals lists the objects that Helm or the API server refuses for another reason than a conflict.
+	Refusals []Unread
+	Unread   []Unread
+	// Gone lists the objects that the upgrade creates again, and Deleted those that it deletes.
+	Gone, Deleted []object.Ref
+	// Foreign lists the objects that carry the marks of another release.
+	Foreign []ForeignObject
+	// Next lists commands that make a server-side upgrade succeed.
+	Next []string
+}
+
+// ObjectConflicts are the conflicts in one object. The values of Secrets are masked.
+type ObjectConflicts struct {
+	Ref       object.Ref
+	Conflicts []managedfields.Conflict
+}
+
+// ForeignObject is an object that another release, tool or set claims.
+type ForeignObject struct {
+	Ref   object.Ref
+	Owner string
+}
+
+func (Releases) event() {}

@@ -1,0 +1,143 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+type releasesResult struct {
+	header
+	Namespace string          `json:"namespace,omitempty"`
+	Releases  []releaseResult `json:"releases"`
+	Unread    []unread        `json:"unread,omitempty"`
+}
+
+type releaseResult struct {
+	Namespace  string                `json:"namespace"`
+	Name       string                `json:"name"`
+	Revision   int                   `json:"revision"`
+	Status     string                `json:"status,omitempty"`
+	Manager    string                `json:"manager"`
+	ServerSide bool                  `json:"serverSide"`
+	Manifest   string                `json:"manifest"`
+	Objects    int                   `json:"objects"`
+	Forecast   event.UpgradeForecast `json:"forecast"`
+	// Conflicts are those of a server-side upgrade, also for a release that is upgraded client-side.
+	Conflicts  []releaseConflicts `json:"conflicts"`
+	Overwrites []releaseConflicts `json:"overwrites,omitempty"`
+	Refused    *fault             `json:"refused,omitempty"`
+	Refusals   []unread           `json:"refusals,omitempty"`
+	Unread     []unread           `json:"unread,omitempty"`
+	Gone       []objectName       `json:"gone,omitempty"`
+	Deleted    []objectName       `json:"deletes,omitempty"`
+	Foreign    []foreignObject    `json:"foreign,omitempty"`
+	Next       []string           `json:"next,omitempty"`
+}
+
+type releaseConflicts struct {
+	objectName
+	Paths []contestedPath `json:"paths"`
+}
+
+type foreignObject struct {
+	objectName
+	Owner string `json:"owner"`
+}
+
+// NewReleases returns the document of the "releases" verb.
+func NewReleases(b output.Base) output.Results {
+	return output.AtEnd(func(f event.Releases) error {
+		if b.Format == output.JUnit {
+			return writeSuite(b, releasesSuite(b, f))
+		}
+		out := releasesResult{header: newHeader(b, "ReleasesResult"), Namespace: f.Namespace, Releases: []releaseResult{}, Unread: unreadOf(f.Unread)}
+		for _, r := range f.Found {
+			out.Releases = append(out.Releases, releaseOf(r))
+		}
+		return writeDocument(b, out)
+	})
+}
+
+func releaseOf(r event.Release) releaseResult {
+	out := releaseResult{
+		Namespace: r.Namespace, Name: r.Name, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
+		Manifest: r.Manifest, Objects: r.Objects, Forecast: r.Forecast, Conflicts: orEmpty(releaseConflictsOf(r.Conflicts)),
+		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), Unread: unreadOf(r.Unread),
+		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Next: r.Next,
+	}
+	for _, f := range r.Foreign {
+		out.Foreign = append(out.Foreign, foreignObject{nameOf(f.Ref), f.Owner})
+	}
+	return out
+}
+
+func namesOf(refs []object.Ref) []objectName {
+	var names []objectName
+	for _, ref := range refs {
+		names = append(names, nameOf(ref))
+	}
+	return names
+}
+
+func releaseConflictsOf(all []event.ObjectConflicts) []releaseConflicts {
+	var out []releaseConflicts
+	for _, o := range all {
+		out = append(out, releaseConflicts{nameOf(o.Ref), contestedOf(o.Conflicts)})
+	}
+	return out
+}
+
+func releasesSuite(b output.Base, f event.Releases) junitSuite {
+	suite := junitSuite{Name: "releases"}
+	for _, r := range f.Found {
+		c := junitCase{Class: "releases", Name: text.Printable(r.Namespace + "/" + r.Name)}
+		details := format.ReleaseLines(r, b.Now(), nil)
+		problem := &junitProblem{Type: string(r.Forecast), Message: format.ReleaseForecast(r), Text: xmlText(details)}
+		switch r.Forecast {
+		case event.UpgradeFails:
+			c.Failure = problem
+		case event.UpgradeUnknown:
+			c.Error = problem
+		case event.UpgradeReady:
+			c.Log = xmlText(details)
+		}
+		suite.add(c)
+	}
+	for _, u := range f.Unread {
+		c := newCase("releases", nameOf(u.Ref), "", nil)
+		c.Error = problem(event.Unknown, faultOf(u.Err), nil)
+		suite.add(c)
+	}
+	return suite
+}
+
+// NewReleasesMarkdown returns the Markdown output of the "releases" verb.
+func NewReleasesMarkdown(b output.Base) output.Results {
+	return output.Printed(b, func(f event.Releases) string { return releasesMarkdown(b, f) })
+}
+
+func releasesMarkdown(base output.Base, f event.Releases) string {
+	var b strings.Builder
+	if len(f.Found) > 0 {
+		b.WriteString("| Release | Method | Next upgrade | Details |\n| --- | --- | --- | --- |\n")
+	}
+	for _, r := range f.Found {
+		head := format.ReleaseHead(r)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inMarkdown(head[0]), head[1], inMarkdown(head[4]),
+			inMarkdown(format.ReleaseLines(r, base.Now(), nil)...))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(inMarkdown(format.Releases(f)) + "\n")
+	for _, u := range f.Unread {
+		b.WriteString("\n" + inMarkdown("not read: "+u.Ref.String()+": "+u.Err.Error()) + "\n")
+	}
+	return b.String()
+}

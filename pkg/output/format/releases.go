@@ -1,0 +1,142 @@
+package format
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// ReleaseHead returns the columns of a release: its name, how it is upgraded, its revision, how many
+// objects it has, and the forecast.
+func ReleaseHead(r event.Release) []string {
+	method := "client-side"
+	if r.ServerSide {
+		method = "server-side"
+	}
+	if r.Manager == "" {
+		method = ""
+	}
+	return []string{
+		text.Printable(r.Namespace + "/" + r.Name), method, "revision " + strconv.Itoa(r.Revision), text.Count(r.Objects, "object"), ReleaseForecast(r),
+	}
+}
+
+// ReleaseForecast returns the forecast of a release in a few words.
+func ReleaseForecast(r event.Release) string {
+	conflicts, overwrites := countConflicts(r.Conflicts), countConflicts(r.Overwrites)
+	switch {
+	case r.Forecast == event.UpgradeUnknown:
+		return "unknown"
+	case r.Forecast == event.UpgradeFails && r.ServerSide && conflicts > 0:
+		return "will fail: " + text.Count(conflicts, "conflict")
+	case r.Forecast == event.UpgradeFails:
+		return "will fail"
+	case overwrites > 0:
+		return "overwrites " + text.Count(overwrites, "field") + " of other owners"
+	}
+	return "ready"
+}
+
+func countConflicts(all []event.ObjectConflicts) int {
+	n := 0
+	for _, o := range all {
+		n += len(o.Conflicts)
+	}
+	return n
+}
+
+// ReleaseLines returns the details of a forecast. change formats the values of a conflict; it may be
+// nil.
+func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conflict) string) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	fields := func(word string, all []event.ObjectConflicts) {
+		for _, o := range all {
+			add("%s", Name(o.Ref))
+			for _, c := range o.Conflicts {
+				line := "  " + word + "  " + text.Printable(c.Path.String())
+				if change != nil {
+					line += "  " + change(c)
+				}
+				add("%s  owned by %s", line, OwnerList(c.Owners, now))
+			}
+		}
+	}
+	if r.Refused != nil {
+		lines = append(lines, ErrorLines(r.Refused, 0)...)
+	}
+	if r.ServerSide {
+		fields("conflict", r.Conflicts)
+	} else {
+		fields("overwrites", r.Overwrites)
+		if n := countConflicts(r.Conflicts); n > 0 {
+			add("with --server-side=true, it would fail: %s; --force-conflicts alone is refused", text.Count(n, "conflict"))
+			if n != countConflicts(r.Overwrites) {
+				fields("conflict", r.Conflicts)
+			}
+		}
+	}
+	for _, u := range r.Refusals {
+		add("refused  %s", Name(u.Ref))
+		for _, line := range ErrorLines(u.Err, 0) {
+			add("  %s", line)
+		}
+	}
+	for _, u := range r.Unread {
+		add("unknown  %s", Name(u.Ref))
+		for _, line := range ErrorLines(u.Err, 0) {
+			add("  %s", line)
+		}
+	}
+	for _, ref := range r.Gone {
+		add("gone     %s: the upgrade creates it again", Name(ref))
+	}
+	for _, f := range r.Foreign {
+		add("foreign  %s: it carries the marks of %s", Name(f.Ref), text.Printable(f.Owner))
+	}
+	for _, ref := range r.Deleted {
+		add("deletes  %s", Name(ref))
+	}
+	for _, n := range r.Next {
+		add("next  %s", text.Printable(n))
+	}
+	return lines
+}
+
+// Releases summarizes the forecasts in one line.
+func Releases(f event.Releases) string {
+	counts := map[event.UpgradeForecast]int{}
+	overwrites := 0
+	for _, r := range f.Found {
+		counts[r.Forecast]++
+		if len(r.Overwrites) > 0 {
+			overwrites++
+		}
+	}
+	line := text.Count(len(f.Found), "release")
+	for _, part := range []struct {
+		n    int
+		word string
+	}{
+		{counts[event.UpgradeFails], "will fail"}, {counts[event.UpgradeUnknown], "unknown"}, {counts[event.UpgradeReady], "ready"},
+	} {
+		if part.n > 0 {
+			line += fmt.Sprintf(", %d %s", part.n, part.word)
+		}
+	}
+	if overwrites > 0 {
+		verb := "overwrite"
+		if overwrites == 1 {
+			verb = "overwrites"
+		}
+		line += fmt.Sprintf("; %d of them %s fields of other owners", overwrites, verb)
+	}
+	if f.Namespace != "" {
+		line = "in namespace " + text.Printable(f.Namespace) + ": " + line
+	}
+	return line
+}

@@ -1,0 +1,76 @@
+package printer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+func forecast() event.Releases {
+	web := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
+	conflicts := []event.ObjectConflicts{{Ref: web, Conflicts: []managedfields.Conflict{{
+		Path: fieldpath.Field("spec", "replicas"), Yours: int64(2), Live: int64(5), HasLive: true,
+		Owners: []managedfields.Owner{{Manager: "kubectl", Operation: "Update", Subresource: "scale"}},
+	}}}}
+	release := event.Release{
+		Namespace: "shop", Name: "web", Revision: 3, Manager: "helm", ServerSide: true, Objects: 12, Forecast: event.UpgradeFails,
+		Conflicts: conflicts, Next: []string{"kubectl k8sconnect give --helm-release=shop/web --from=kubectl"}, Gone: []object.Ref{web},
+		Foreign: []event.ForeignObject{{Ref: web, Owner: "Helm release shop/other"}},
+	}
+	old := release
+	old.Name, old.ServerSide, old.Forecast, old.Overwrites, old.Gone, old.Foreign = "old", false, event.UpgradeReady, conflicts, nil, nil
+	dark := event.Release{Namespace: "shop", Name: "dark", Revision: 1, Manager: "helm", Objects: 1, Forecast: event.UpgradeUnknown, Unread: []event.Unread{{Ref: web, Err: errors.New("no")}}}
+	return event.Releases{Namespace: "shop", Found: []event.Release{dark, old, release}}
+}
+
+func TestReleasesTable(t *testing.T) {
+	const want = `shop/dark   client-side   revision 1   1 object     unknown
+    unknown  deployment.apps/web -n shop
+      no
+shop/old    client-side   revision 3   12 objects   overwrites 1 field of other owners
+    deployment.apps/web -n shop
+      overwrites  .spec.replicas  5 → 2  owned by kubectl (scale)
+    with --server-side=true, it would fail: 1 conflict; --force-conflicts alone is refused
+    next  kubectl k8sconnect give --helm-release=shop/web --from=kubectl
+shop/web    server-side   revision 3   12 objects   will fail: 1 conflict
+    deployment.apps/web -n shop
+      conflict  .spec.replicas  5 → 2  owned by kubectl (scale)
+    gone     deployment.apps/web -n shop: the upgrade creates it again
+    foreign  deployment.apps/web -n shop: it carries the marks of Helm release shop/other
+    next  kubectl k8sconnect give --helm-release=shop/web --from=kubectl
+in namespace shop: 3 releases, 1 will fail, 1 unknown, 1 ready; 1 of them overwrites fields of other owners
+`
+	got := run(t, printer.ForReleases, output.Options{Now: noon}, []event.Event{forecast()}).out
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReleasesDocuments(t *testing.T) {
+	for format, wants := range map[string][]string{
+		output.JSON: {
+			`"kind": "ReleasesResult"`, `"serverSide": true`, `"forecast": "fails"`, `"path": ".spec.replicas"`, `"yours": 2`, `"live": 5`,
+			`"owner": "Helm release shop/other"`, `"message": "no"`, `"next": [`,
+		},
+		output.YAML:     {"kind: ReleasesResult", "forecast: unknown"},
+		output.JUnit:    {`<testsuite name="releases" tests="3" failures="1" errors="1" skipped="0">`, `message="will fail: 1 conflict"`},
+		output.Markdown: {"| Release | Method | Next upgrade | Details |", "| shop/web | server-side | will fail: 1 conflict |"},
+	} {
+		got := run(t, printer.ForReleases, output.Options{Format: format, Now: noon}, []event.Event{forecast()}).out
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %s:\n%s", format, want, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package releases_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+)
+
+// Releases of random charts are installed by Helm, server-side and client-side. Eight managers write
+// at random in between. Then each upgrade, with the same and with changed values, ends as forecast:
+// it succeeds, or fails at exactly the listed paths. After the proposed command, it succeeds.
+func TestForecastsAreRight(t *testing.T) {
+	s := newSite(t, "forecast")
+	s.apply(t, gvr("apiextensions.k8s.io", "v1", "customresourcedefinitions"), "setup", gearDefinition)
+	s.eventually(t, "gears are served", func() bool {
+		_, err := s.of(gvr("forecast.example.com", "v1", "gears")).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	seeds, rounds := circle.Of(2, 10, 50), circle.Of(6, 50, 50)
+	first := 1
+	if seed := os.Getenv("RELEASES_SEED"); seed != "" {
+		n, err := strconv.Atoi(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, seeds = n, 1
+	}
+	var total counts
+	t.Run("seeds", func(t *testing.T) {
+		for seed := first; seed < first+seeds; seed++ {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				site := newSite(t, fmt.Sprintf("forecast-%d", seed))
+				site.story(t, rand.New(rand.NewPCG(uint64(seed), 51)), rounds, &total)
+			})
+		}
+	})
+	t.Logf("%+v", total)
+	if total.ready == 0 || total.failing == 0 || total.settled == 0 || total.refusedServerSide == 0 {
+		t.Errorf("too few cases of some kind: %+v", total)
+	}
+}
+
+type counts struct {
+	forecasts, ready, failing, refused, settled, overwritten, refusedServerSide, gone, foreign int
+}
+
+// story upgrades one release again and again.
+func (s *site) story(t *testing.T, r *rand.Rand, rounds int, total *counts) {
+	of := some(r, kinds(), 3+r.IntN(4))
+	chart := folder(t, template(r, of))
+	method := "--server-side=" + strconv.FormatBool(r.IntN(5) < 3)
+	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, method)
+	for range rounds {
+		if t.Failed() {
+			return
+		}
+		for range r.IntN(9) {
+			s.write(t, r, of[r.IntN(len(of))])
+		}
+		args := []string{"web"}
+		if r.IntN(2) == 0 { // A changed chart.
+			chart = folder(t, template(r, of))
+			output := filepath.Join(t.TempDir(), "next.yaml")
+			if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "web", chart, "-n", s.namespace)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--chart-output="+output)
+		}
+		s.round(t, r, args, chart, total)
+	}
+}
+
+func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, total *counts) {
+	status, all, text := s.forecasts(t, args...)
+	if len(all) != 1 {
+		t.Fatalf("%d releases: %s", len(all), text)
+	}
+	f := all[0]
+	total.forecasts++
+	total.gone += len(f.Gone)
+	total.foreign += len(f.Foreign)
+	upgrade := []string{"upgrade", "web", chart, "-n", s.namespace}
+	want := flat(f.Conflicts)
+	fails := f.Forecast == "fails"
+	if !f.ServerSide && r.IntN(2) == 0 { // Ask for a server-side upgrade.
+		upgrade = append(upgrade, "--server-side=true")
+		fails = len(want) > 0
+		if fails {
+			total.refusedServerSide++
+		}
+	}
+	if wantStatus := map[string]int{"ready": 0, "fails": 1}[f.Forecast]; status != wantStatus {
+		t.Errorf("exit status %d, forecast %s", status, f.Forecast)
+	}
+	_, err := s.helm.Try(t.Context(), upgrade...)
+	switch {
+	case f.Forecast != "ready" && f.Forecast != "fails", fails != (err != nil):
+		t.Errorf("%s\nhelm %s: %v", text, strings.Join(upgrade, " "), err)
+		return
+	case !fails:
+		total.ready++
+		s.overwritten(t, f, upgrade, total)
+		return
+	case len(f.Refusals) > 0 || f.Refused != nil:
+		total.refused++
+		return
+	}
+	total.failing++
+	if diff := cmp.Diff(want, conflictsIn(err.Error())); diff != "" {
+		t.Errorf("(-forecast +helm):\n%s\n%s\n%v", diff, text, err)
+		return
+	}
+	if len(f.Next) != 1 {
+		t.Fatalf("next: %q", f.Next)
+	}
+	words, is := strings.CutPrefix(f.Next[0], "kubectl k8sconnect ")
+	if !is {
+		t.Errorf("the proposal is no command: %s\n%s", f.Next[0], text)
+		return
+	}
+	given := strings.Fields(strings.NewReplacer("{flags}", "", "'", "").Replace(words))
+	if len(args) > 1 {
+		given = append(slices.Clip(given), args[1])
+		given = slices.Compact(given)
+	}
+	if status, out, message := s.plugin(t, given...); status != 0 {
+		t.Errorf("%s: exit status %d: %s%s", words, status, out, message)
+	}
+	if _, err := s.helm.Try(t.Context(), upgrade...); err != nil {
+		t.Errorf("after %s: %v\n%s", words, err, text)
+		return
+	}
+	total.settled++
+}
+
+// overwritten checks that a client-side upgrade has set the fields that it was forecast to overwrite.
+func (s *site) overwritten(t *testing.T, f forecast, upgrade []string, total *counts) {
+	t.Helper()
+	if f.ServerSide || slices.Contains(upgrade, "--server-side=true") {
+		return
+	}
+	for _, o := range f.Overwrites {
+		kind := kinds()[slices.IndexFunc(kinds(), func(k kindOf) bool { return k.name == o.Kind })]
+		live, err := s.of(kind.gvr).Get(t.Context(), o.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range o.Paths {
+			total.overwritten++
+			for _, e := range live.GetManagedFields() {
+				if e.Manager != "helm" && e.Operation == metav1.ManagedFieldsOperationUpdate && owns(e.FieldsV1.GetRawString(), p.Path) {
+					t.Errorf("%s: %s still belongs to %s:\n%s", o.Kind, p.Path, e.Manager, e.FieldsV1.GetRawString())
+				}
+			}
+		}
+	}
+}
+
+// owns reports whether managed fields contain a path of names.
+func owns(fields, path string) bool {
+	if strings.ContainsAny(path, "[") {
+		return false
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
+		_, rest, found := strings.Cut(fields, `"f:`+name+`"`)
+		if !found {
+			return false
+		}
+		fields = rest
+	}
+	return true
+}
+
+func flat(all []paths) []string {
+	var out []string
+	for _, o := range all {
+		for _, p := range o.Paths {
+			out = append(out, o.Kind+" "+normal(p.Path))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// conflictsIn returns the conflicts in Helm's error, as "KIND PATH".
+func conflictsIn(message string) []string {
+	var out []string
+	_, message, _ = strings.Cut(message, "\nError: ") // Helm prints the conflicts twice, first quoted.
+	object := regexp.MustCompile(`conflict occurred while applying object \S+ \S+, Kind=(\w+): Apply failed with`)
+	path := regexp.MustCompile(`(?m)(?::|^-) (\.\S+)`)
+	starts := object.FindAllStringSubmatchIndex(message, -1)
+	for i, at := range starts {
+		end := len(message)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		for _, found := range path.FindAllStringSubmatch(message[at[1]:end], -1) {
+			out = append(out, message[at[2]:at[3]]+" "+normal(found[1]))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (s *site) eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for !is() {
+		if t.Context().Err() != nil {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
