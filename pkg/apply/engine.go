@@ -93,6 +93,9 @@ type Engine struct {
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal
+	// OnPhase is called before a phase is written, or tried, with the predictions for its existing
+	// objects. It may be nil.
+	OnPhase func([]*predict.Prediction)
 	// OnRead is called with each evaluated object. before is nil for a new object; after is the
 	// written or predicted object. Calls may be concurrent. Seen may be nil.
 	OnRead func(item plan.Item, before, after *unstructured.Unstructured, changes bool)

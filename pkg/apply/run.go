@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -73,6 +74,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {
+		e.announce(f.targets)
 		e.finishEach(ctx, f, e.guess)
 		f = found{}
 	}
@@ -94,6 +96,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.holdBack(ctx, f, errRefusedBeside)
 		return false
 	}
+	e.announce(f.targets)
 	do := e.write
 	switch {
 	case e.DryRun == object.DryRunServer:
@@ -106,6 +109,17 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.concurrently(ctx, late, do)
 	}
 	return true
+}
+
+func (e *Engine) announce(targets []*target) {
+	if e.OnPhase == nil || len(targets) == 0 {
+		return
+	}
+	all := make([]*predict.Prediction, len(targets))
+	for i, t := range targets {
+		all[i] = &t.Prediction
+	}
+	e.OnPhase(all)
 }
 
 // side is the number of objects that are processed concurrently. It limits the number of objects in

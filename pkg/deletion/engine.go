@@ -81,6 +81,10 @@ type Engine struct {
 	// called first, once every object has been explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
+	// Admit is called with each object that would be deleted; an error refuses its deletion. It must
+	// not block. Admitted is called before the first deletion of a phase. Both may be nil.
+	Admit    func(ref object.Ref, live *unstructured.Unstructured) error
+	Admitted func()
 	// Emit is called for one event at a time.
 	Emit func(event.Event)
 
@@ -172,6 +176,9 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	e.outlived = e.isDark(views)
 	e.mu.Unlock()
 	targets := e.settle(index, ph, views)
+	if e.Admitted != nil {
+		e.Admitted()
+	}
 	if !e.keepsWatch() {
 		stop()
 	}

@@ -47,6 +47,8 @@ func (e *Engine) classify(t *target) {
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
 	case t.found && t.UID != "" && t.uid != t.UID:
 		e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+	case t.found && t.refused != nil:
+		e.finish(t, event.Deleted{Action: event.Failed, Err: t.refused})
 	case t.found:
 	case !t.kind.Kept():
 		e.absent(t, "the cluster does not store objects of its kind: it only answers requests to create them")

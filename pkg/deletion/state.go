@@ -26,6 +26,8 @@ type target struct {
 	view *view
 
 	found bool
+	// refused is the error with which Admit refused the deletion; nil if it did not.
+	refused error
 	// accepted is set if the server accepted the deletion of a target that was never seen.
 	accepted bool
 	// unseen is set for a target that we have no permission to read, so its deletion is requested

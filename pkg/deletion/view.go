@@ -155,6 +155,9 @@ func (v *view) present(u *unstructured.Unstructured) {
 	case t.done:
 	case !t.found || !t.started:
 		t.found, t.uid = true, u.GetUID()
+		if v.engine.Admit != nil && v.engine.Finalizer == "" && u.GetDeletionTimestamp() == nil {
+			t.refused = v.engine.Admit(t.Ref, u)
+		}
 		t.remember(u)
 	case t.uid != u.GetUID():
 		v.engine.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})

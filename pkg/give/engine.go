@@ -50,6 +50,10 @@ type Engine struct {
 	// Wish.Declared.
 	Wish   transfer.Wish
 	DryRun object.DryRun
+	// Admit may return an error to refuse an object. OnGive is called with each object and the fields
+	// that it gave, or would give in a dry run. Calls may be concurrent. Both may be nil.
+	Admit  func(live *unstructured.Unstructured) error
+	OnGive func(live *unstructured.Unstructured, moves []event.Move)
 	// Lenient ignores objects in which the giver owns no fields.
 	Lenient bool
 	// Emit is called for each event, one at a time.
@@ -154,6 +158,11 @@ func (e *Engine) give(ctx context.Context, t Target) (event.Given, []managedfiel
 			out.Next = e.remains(ctx, t, live, wish, entries)
 			return out, entries
 		}
+		if e.Admit != nil {
+			if err := e.Admit(live); err != nil {
+				return event.Given{Ref: out.Ref, DryRun: out.DryRun, Action: event.Failed, Err: err}, entries
+			}
+		}
 		out.Next = e.forecast(ctx, t, live, wish, entries, done)
 		message, err := e.send(ctx, t, live, done.Entries)
 		if apierrors.IsConflict(err) {
@@ -167,6 +176,9 @@ func (e *Engine) give(ctx context.Context, t Target) (event.Given, []managedfiel
 		}
 		if err != nil {
 			return e.unknown(out, err), entries
+		}
+		if e.OnGive != nil {
+			e.OnGive(live, out.Moves)
 		}
 		out.Action, out.Reason = event.Handed, message
 		return out, entries

@@ -19,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/prompt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 
@@ -41,6 +42,7 @@ type flags struct {
 	await              await.Flags
 	set                setrun.Flags
 	strict             verb.StrictFlags
+	others             others.Flags
 	dryRun, confirm    string
 	history            int
 	atomic             bool
@@ -75,6 +77,7 @@ type Options struct {
 	Out *printer.Printer
 
 	strict             verb.StrictFlags
+	others             others.Flags
 	rules              *config.Rules
 	dryRun             object.DryRun
 	continueOnConflict bool
@@ -160,6 +163,7 @@ shown with both values, its owners, and the flags that settle it.`,
 		"How long to wait for kinds that an operator installs later")
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
 	flags.strict.Add(cmd.Flags())
+	flags.others.Add(cmd)
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency")
@@ -187,7 +191,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	out, outErr := printer.ForApply(print)
 	o := &Options{
 		Input: input, Predictor: predictor, Awaited: awaited, Set: set, LockWithin: within, History: f.history, Run: print.Run, Out: out,
-		strict: f.strict, rules: rules, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
+		strict: f.strict, others: f.others, rules: rules, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
 		objects: output.IsOfObjects(f.output), printed: f.output == output.Manifests, concurrency: f.concurrency,
 		ask:  setrun.Asking(in.Streams, out.Pause),
 		live: f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),
@@ -199,7 +203,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	if f.atomic {
 		o.Journal = &restore.Journal{}
 	}
-	faults := []error{inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr}
+	faults := []error{inErr, settingsErr, f.others.Check(), predictorErr, awaitedErr, setErr, lockErr, dryRunErr}
 	refuse := func(invalid bool, err error) {
 		if invalid {
 			faults = append(faults, err)

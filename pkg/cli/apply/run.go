@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -137,6 +138,14 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 		e.Journal = r.Journal
 	}
 	if member == nil {
+		e.Admit = r.others.Admit(r.predictor.Manager)
+		e.OnPhase = func(all []*predict.Prediction) {
+			c := others.Collector{Manager: r.predictor.Manager}
+			for _, p := range all {
+				c.Predicted(p)
+			}
+			c.Warn(r.Out.Print)
+		}
 		e.OnRead = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 			r.preflight.See(item, before, after, changes)
 			r.leaving.See(item, before, after, changes)

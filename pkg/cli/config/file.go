@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -36,6 +37,8 @@ type Settings struct {
 	AdoptFrom    []string
 	Recreate     []string
 	Readiness    string
+	// Others is warn or refuse, or empty.
+	Others string
 	// TimeoutFor lists durations, written as in --timeout-for.
 	TimeoutFor                   []string
 	ExpectContext, ExpectCluster []Expected
@@ -43,7 +46,7 @@ type Settings struct {
 
 // keys returns the keys in the order of the documentation.
 func keys() []string {
-	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
+	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "others", "expect"}
 }
 
 // widening reports whether a key may extend what a run takes over or deletes. Such a key is allowed
@@ -128,6 +131,13 @@ func (s *sections) read(section []field, out *Settings) {
 			s.readiness(f, out)
 		case "timeoutFor":
 			s.times(f, out)
+		case "others":
+			if mode, ok := s.text(f.name, f.value); ok {
+				if mode != others.Warn && mode != others.Refuse {
+					s.fault(f.value, "", "others must be %s or %s, not %q", others.Warn, others.Refuse, mode)
+				}
+				out.Others = mode
+			}
 		case "expect":
 			s.expect(f, out)
 		}

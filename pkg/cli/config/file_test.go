@@ -21,12 +21,14 @@ take:
 adoptFrom: [helm]
 recreate: [job/migrate]
 fieldManager: team-shop
+others: refuse
 readiness: ready.yaml
 timeoutFor: {namespace: 30m, "job:condition=Complete": 20m}
 expect: {context: "*shop*", cluster: 6f2a}
 contexts:
   "prod-*":
     fieldManager: team-shop-prod
+    others: warn
     expect: {cluster: 77aa}
   "dev-*":
     yield: [{path: .spec}]
@@ -41,7 +43,7 @@ func reported(s *Settings) []string {
 	for _, c := range s.Rules.Take {
 		out = append(out, c.From+" take "+c.String())
 	}
-	out = append(out, fmt.Sprint(s.AdoptFrom, s.Recreate, " ", s.FieldManager, " ", s.Readiness, " ", s.TimeoutFor), fmt.Sprint(s.Contexts, s.ExpectContext, s.ExpectCluster))
+	out = append(out, fmt.Sprint(s.AdoptFrom, s.Recreate, " ", s.FieldManager, " ", s.Readiness, " ", s.TimeoutFor, " ", s.Others), fmt.Sprint(s.Contexts, s.ExpectContext, s.ExpectCluster))
 	return out
 }
 
@@ -55,13 +57,13 @@ func TestParse(t *testing.T) {
 		"app/k8sconnect.yaml:4:3 yield validatingwebhookconfiguration:manager=*:.webhooks[*].clientConfig.caBundle",
 		"app/k8sconnect.yaml:7:3 take deployment.apps/shop/web-*:manager=kubectl-*:.spec.replicas",
 		"app/k8sconnect.yaml:7:3 take deployment.apps/shop/web-*:manager=kubectl-*:.spec.paused",
-		"[helm] [job/migrate] team-shop-prod app/ready.yaml [namespace=30m job:condition=Complete=20m]",
-		"[prod-*] [{*shop* app/k8sconnect.yaml:13:10: expect.context}] [{6f2a app/k8sconnect.yaml:13:29: expect.cluster} {77aa app/k8sconnect.yaml:17:14: expect.cluster}]",
+		"[helm] [job/migrate] team-shop-prod app/ready.yaml [namespace=30m job:condition=Complete=20m] warn",
+		"[prod-*] [{*shop* app/k8sconnect.yaml:14:10: expect.context}] [{6f2a app/k8sconnect.yaml:14:29: expect.cluster} {77aa app/k8sconnect.yaml:19:14: expect.cluster}]",
 	}
 	if diff := cmp.Diff(want, reported(s)); diff != "" {
 		t.Error(diff)
 	}
-	if s, err = Parse("f", []byte(whole), "staging", true); err != nil || s.FieldManager != "team-shop" || len(s.Contexts) > 0 || len(s.ExpectCluster) != 1 || len(s.Rules.Yield) != 2 {
+	if s, err = Parse("f", []byte(whole), "staging", true); err != nil || s.FieldManager != "team-shop" || s.Others != "refuse" || len(s.Contexts) > 0 || len(s.ExpectCluster) != 1 || len(s.Rules.Yield) != 2 {
 		t.Errorf("in a context without a section: %v, %v", reported(s), err)
 	}
 }
@@ -74,7 +76,7 @@ func TestParseFaults(t *testing.T) {
 		"# a comment\n":   {"f: the file sets nothing | remove it, or ignore it with --config="},
 		"- yield":         {"f:1:1: the file must be a mapping"},
 		"yield: [":        {"f:1: not YAML: did not find expected node content"},
-		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file must contain only one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
+		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file must contain only one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, others, expect, contexts`},
 		"yeild: []":       {`f:1:1: unknown key "yeild" | did you mean yield?`},
 		"fieldmanager: x": {`f:1:1: unknown key "fieldmanager" | did you mean fieldManager?`},
 		"yield:":          {"f:1:1: yield has no value | to leave it unset, remove the key"},
@@ -90,6 +92,7 @@ func TestParseFaults(t *testing.T) {
 		"take: [{path: '.a[0]'}]":                  {`f:1:15: .a[0]: list items are identified by key, not by position | such as .spec.template.spec.containers[name="app"].image, or [*] for all items`},
 		"take: [{path: []}]":                       {"f:1:15: path is empty"},
 		"take: [{manager: '[', path: .a}]":         {"f:1:18: [ is not a pattern: it has an unclosed or empty bracket, or ends with a backslash"},
+		"others: deny":                             {`f:1:9: others must be warn or refuse, not "deny"`},
 		"fieldManager: 1":                          {"f:1:15: fieldManager must be a string, not 1 | put it in quotes"},
 		"fieldManager: ''":                         {"f:1:15: fieldManager is empty | to leave it unset, remove the key"},
 		"fieldManager: \"a\\u0007b\"":              {`f:1:15: fieldManager is "a\ab", but the server accepts only printable characters`},
@@ -99,7 +102,7 @@ func TestParseFaults(t *testing.T) {
 		"timeoutFor: {job: 0s}":                    {"f:1:19: the time for job must be more than 0"},
 		"expect: {contxt: a}":                      {`f:1:10: unknown key "contxt" | did you mean context?`},
 		"contexts: {'[': {take: []}}":              {`f:1:12: "[" is not a pattern: it is empty, has an unclosed or empty bracket, or ends with a backslash`},
-		"contexts: {other: {contexts: {}}}":        {`f:1:20: unknown key "contexts" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect`},
+		"contexts: {other: {contexts: {}}}":        {`f:1:20: unknown key "contexts" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, others, expect`},
 		"contexts: {other: {take: [{path: '.'}]}}": {`f:1:34: path ".", column 1: the path is empty`},
 	} {
 		_, err := Parse("f", []byte(text), "prod", true)

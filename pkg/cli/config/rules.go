@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -216,6 +217,7 @@ func (s *Settings) onto(flags *pflag.FlagSet) error {
 	}
 	for _, err := range []error{
 		set("field-manager", s.FieldManager), set("adopt-from", adopted...), set("recreate", s.Recreate...),
+		set(others.Flag, s.Others),
 	} {
 		if err != nil {
 			return &Error{File: s.File, Err: err}

@@ -92,7 +92,7 @@ func sound(r *rand.Rand) map[string]any {
 		out := map[string]any{}
 		for key, value := range map[string]any{
 			"yield": rules(), "take": rules(), "adoptFrom": texts("helm", "kubectl"), "recreate": texts("job", "job/a", "job/b/a"),
-			"fieldManager": one("team", strings.Repeat("x", 128)), "readiness": "r.yaml",
+			"fieldManager": one("team", strings.Repeat("x", 128)), "readiness": "r.yaml", "others": one("warn", "refuse"),
 			"timeoutFor": map[string]any{"job": one("1h30m", "1.5s", "+3m", "100us")}, "expect": map[string]any{"context": "a*", "cluster": "b"},
 		} {
 			if r.IntN(2) == 0 {

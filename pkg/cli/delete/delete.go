@@ -12,16 +12,19 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -40,6 +43,7 @@ type deleteFlags struct {
 	timeout      time.Duration
 	timeoutFor   []string
 	config       config.Flags
+	others       others.Flags
 	explain      bool
 	stuckAfter   time.Duration
 	causes       verb.CauseFlag
@@ -102,6 +106,7 @@ func (f *deleteFlags) add(cmd *cobra.Command, c *connection.Connection) {
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
 	f.config.Add(cmd)
+	f.others.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
 		"How long to wait for an object to be deleted; 0 does not wait, and a negative value waits without limit. The default for namespaces and CRDs is 20m")
@@ -141,6 +146,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || f.finalizer != "",
 	}
+	o.engine.Admit, o.engine.Admitted = f.admit(out.Print)
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
@@ -154,8 +160,21 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.stuckAfter <= 0 {
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
-	return o, errors.Join(targetsErr, settingsErr, graceErr, dryRunErr, cascadeErr, limitsErr, causesErr, stuckErr,
+	return o, errors.Join(targetsErr, settingsErr, f.others.Check(), graceErr, dryRunErr, cascadeErr, limitsErr, causesErr, stuckErr,
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// admit returns the check of each object, and the function that warns about those of other tools.
+func (f *deleteFlags) admit(emit func(event.Event)) (func(object.Ref, *unstructured.Unstructured) error, func()) {
+	var c others.Collector
+	check := func(ref object.Ref, live *unstructured.Unstructured) error {
+		if f.others.Refuses() {
+			return others.Refusal(live, "")
+		}
+		c.Deleted(ref, live)
+		return nil
+	}
+	return check, func() { c.WarnDeleted(emit) }
 }
 
 // grace returns the grace period; nil if no flag sets one. As in kubectl, nothing is killed

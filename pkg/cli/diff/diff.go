@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -31,6 +32,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
@@ -39,6 +41,7 @@ type flags struct {
 	choices    choices.Flags
 	config     config.Flags
 	strict     verb.StrictFlags
+	others     others.Flags
 	set        setrun.Flags
 	output     string
 	serverSide choices.ServerSideFlag
@@ -59,6 +62,7 @@ type Options struct {
 	Out *printer.Printer
 
 	strict verb.StrictFlags
+	others others.Flags
 	rules  *config.Rules
 }
 
@@ -91,6 +95,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.config.Add(cmd)
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
+	flags.others.Add(cmd)
 	flags.serverSide.Add(cmd.Flags())
 	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "; or "+output.Markdown+", for a pull request", output.Markdown)
 	return cmd
@@ -106,9 +111,9 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	var externalErr error
 	print.External, externalErr = verb.ExternalDiff(in.Streams)
 	out, outErr := printer.ForDiff(print)
-	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, rules: rules}
+	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules}
 	o.Input.Files.Empty = set.Prune
-	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // Execute reads the input and compares it with the cluster.
@@ -147,6 +152,7 @@ type run struct {
 	predictor  predict.Predictor
 	preflight  *preflight.Run
 	leaving    *setrun.LeavingMembers
+	claimed    *others.Collector
 	// found collects what apply would change.
 	found *review.Plan
 	// identify begins to read the identity of the cluster, once something would change. It is nil if
@@ -159,7 +165,7 @@ type run struct {
 func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, error) {
 	r := &run{
 		Options: o, connection: c, predictor: o.Predictor, leaving: &setrun.LeavingMembers{Leave: o.Set.Leave},
-		found: cmp.Or(o.Found, &review.Plan{}),
+		claimed: &others.Collector{Manager: o.Predictor.Manager}, found: cmp.Or(o.Found, &review.Plan{}),
 	}
 	var err error
 	if r.client, err = c.Connect(ctx, o.Run, 0, o.Out.Print); err != nil {
@@ -191,6 +197,13 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		e.Admit = member.Admit
 		return e
 	}
+	e.Admit = r.others.Admit(r.predictor.Manager)
+	e.Judged = func(p *predict.Prediction) {
+		r.found.Learn(p.Item.Object, p.Live)
+		if p.Verdict != noop.Unchanged {
+			r.claimed.Predicted(p)
+		}
+	}
 	e.Predictor.Carry = r.leaving.Carry()
 	e.OnRead = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		r.preflight.See(item, before, after, changes)
@@ -212,6 +225,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	err := r.rules.Watch(r.plan, r.Input.Beside(ctx, r.client), r.Out.Print, e.Run(ctx, r.plan))
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)
+	r.claimed.Warn(r.Out.Print)
 	return err
 }
 

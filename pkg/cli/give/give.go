@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -19,6 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -40,12 +42,14 @@ type flags struct {
 	helmRelease    string
 	chartOutput    string
 	inventoryOf    string
+	others         others.Flags
 	dryRun         string
 	output         string
 }
 
 type options struct {
 	scope
+	others others.Flags
 	engine give.Engine
 	run    string
 	out    *printer.Printer
@@ -128,6 +132,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
 	f.target.Add(cmd)
+	f.others.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	verb.OutputFlag(cmd, &f.output, output.OfGive, "")
 	help.Words(cmd, "as-operation", "apply", "update")
@@ -146,7 +151,8 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	out, outErr := printer.ForGive(print)
 	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
-	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	o.others = f.others
+	return o, errors.Join(targetsErr, pathErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // scope returns the selection of objects whose fields change owners, and the field manager that
@@ -273,6 +279,11 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 		o.out.Print(event.Warned{Text: o.unseen()})
 	}
 	released := false
+	claimed := others.Collector{}
+	if o.others.Refuses() {
+		o.engine.Admit = func(live *unstructured.Unstructured) error { return others.Refusal(live, o.engine.Wish.To) }
+	}
+	o.engine.OnGive = claimed.Given
 	o.engine.Server = client
 	o.engine.Emit = func(e event.Event) {
 		given, ok := e.(event.Given)
@@ -280,6 +291,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 		o.out.Print(e)
 	}
 	err = o.engine.Run(ctx, targets)
+	claimed.Warn(o.out.Print)
 	if released && o.engine.DryRun == object.DryRunNone {
 		o.out.Print(event.Warned{Text: "released fields keep their values but have no owner: the next apply that sets one overwrites it without a conflict"})
 	}

@@ -68,7 +68,7 @@ func groups() []group {
 			"Preview and safety",
 			[]string{"dry-run", "apply confirm", "atomic", "cascade"},
 			[]string{
-				"yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
+				"others", "yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
 				connection.ExpectContext, connection.ExpectCluster,
 			},
 		},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,18 +37,22 @@ func TestForecastsAreRight(t *testing.T) {
 		}
 		first, seeds = n, 1
 	}
-	var total counts
+	var total sum
 	t.Run("seeds", func(t *testing.T) {
 		for seed := first; seed < first+seeds; seed++ {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
 				site := newSite(t, fmt.Sprintf("forecast-%d", seed))
-				site.story(t, rand.New(rand.NewPCG(uint64(seed), 51)), rounds, &total)
+				var n counts
+				site.story(t, rand.New(rand.NewPCG(uint64(seed), 51)), rounds, &n)
+				t.Logf("%+v", n)
+				total.add(n)
 			})
 		}
 	})
-	t.Logf("%+v", total)
+	t.Logf("%+v", total.counts)
 	if total.ready == 0 || total.failing == 0 || total.settled == 0 || total.refusedServerSide == 0 {
-		t.Errorf("too few cases of some kind: %+v", total)
+		t.Errorf("too few cases of some kind: %+v", total.counts)
 	}
 }
 
@@ -55,12 +60,31 @@ type counts struct {
 	forecasts, ready, failing, refused, settled, overwritten, refusedServerSide, gone, foreign int
 }
 
+type sum struct {
+	sync.Mutex
+	counts
+}
+
+func (s *sum) add(n counts) {
+	s.Lock()
+	defer s.Unlock()
+	s.forecasts += n.forecasts
+	s.ready += n.ready
+	s.failing += n.failing
+	s.refused += n.refused
+	s.settled += n.settled
+	s.overwritten += n.overwritten
+	s.refusedServerSide += n.refusedServerSide
+	s.gone += n.gone
+	s.foreign += n.foreign
+}
+
 // story upgrades one release again and again.
 func (s *site) story(t *testing.T, r *rand.Rand, rounds int, total *counts) {
 	of := some(r, kinds(), 3+r.IntN(4))
 	chart := folder(t, template(r, of))
-	method := "--server-side=" + strconv.FormatBool(r.IntN(5) < 3)
-	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, method)
+	client := r.IntN(5) < 2
+	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, "--server-side="+strconv.FormatBool(!client))
 	for range rounds {
 		if t.Failed() {
 			return
@@ -69,7 +93,10 @@ func (s *site) story(t *testing.T, r *rand.Rand, rounds int, total *counts) {
 			s.write(t, r, of[r.IntN(len(of))])
 		}
 		args := []string{"web"}
+		before, beforeOf := chart, of
+		var joined *kindOf
 		if r.IntN(2) == 0 { // A changed chart.
+			of, joined = s.change(t, r, of)
 			chart = folder(t, template(r, of))
 			output := filepath.Join(t.TempDir(), "next.yaml")
 			if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "web", chart, "-n", s.namespace)), 0o600); err != nil {
@@ -77,11 +104,45 @@ func (s *site) story(t *testing.T, r *rand.Rand, rounds int, total *counts) {
 			}
 			args = append(args, "--chart-output="+output)
 		}
-		s.round(t, r, args, chart, total)
+		refused := s.round(t, r, args, chart, total)
+		if client && !t.Failed() && !refused { // A server-side upgrade made the release server-side.
+			s.helm.Run(t, "upgrade", "web", chart, "-n", s.namespace, "--server-side=false")
+		}
+		if refused {
+			// Helm refused to import an object, and stored no revision.
+			chart, of = before, beforeOf
+			if joined != nil {
+				_ = s.of(joined.gvr).Delete(t.Context(), "web", metav1.DeleteOptions{})
+			}
+		}
 	}
 }
 
-func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, total *counts) {
+// change adds a kind to the chart or removes one, sometimes. The added object may already exist.
+func (s *site) change(t *testing.T, r *rand.Rand, of []kindOf) (now []kindOf, exists *kindOf) {
+	switch r.IntN(6) {
+	case 0:
+		if len(of) > 2 {
+			at := r.IntN(len(of))
+			return slices.Delete(slices.Clone(of), at, at+1), nil
+		}
+	case 1:
+		for _, kind := range some(r, kinds(), len(kinds())) {
+			if slices.ContainsFunc(of, func(k kindOf) bool { return k.name == kind.name }) {
+				continue
+			}
+			if r.IntN(2) == 0 {
+				s.apply(t, kind.gvr, "kubectl-create", fill(r, kind.template))
+				exists = &kind
+			}
+			return append(slices.Clone(of), kind), exists
+		}
+	}
+	return of, nil
+}
+
+// round compares one forecast with an upgrade. It reports whether Helm refused to import an object.
+func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, total *counts) (refused bool) {
 	status, all, text := s.forecasts(t, args...)
 	if len(all) != 1 {
 		t.Fatalf("%d releases: %s", len(all), text)
@@ -95,7 +156,7 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	fails := f.Forecast == "fails"
 	if !f.ServerSide && r.IntN(2) == 0 { // Ask for a server-side upgrade.
 		upgrade = append(upgrade, "--server-side=true")
-		fails = len(want) > 0
+		fails = len(want)+len(f.Refusals) > 0
 		if fails {
 			total.refusedServerSide++
 		}
@@ -107,19 +168,22 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	switch {
 	case f.Forecast != "ready" && f.Forecast != "fails", fails != (err != nil):
 		t.Errorf("%s\nhelm %s: %v", text, strings.Join(upgrade, " "), err)
-		return
+		return false
 	case !fails:
 		total.ready++
 		s.overwritten(t, f, upgrade, total)
-		return
+		return false
 	case len(f.Refusals) > 0 || f.Refused != nil:
 		total.refused++
-		return
+		if !strings.Contains(err.Error(), "cannot be imported into the current release") {
+			t.Errorf("%s\n%v", text, err)
+		}
+		return true
 	}
 	total.failing++
 	if diff := cmp.Diff(want, conflictsIn(err.Error())); diff != "" {
 		t.Errorf("(-forecast +helm):\n%s\n%s\n%v", diff, text, err)
-		return
+		return false
 	}
 	if len(f.Next) != 1 {
 		t.Fatalf("next: %q", f.Next)
@@ -127,7 +191,7 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	words, is := strings.CutPrefix(f.Next[0], "kubectl k8sconnect ")
 	if !is {
 		t.Errorf("the proposal is no command: %s\n%s", f.Next[0], text)
-		return
+		return false
 	}
 	given := strings.Fields(strings.NewReplacer("{flags}", "", "'", "").Replace(words))
 	if len(args) > 1 {
@@ -139,9 +203,10 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	}
 	if _, err := s.helm.Try(t.Context(), upgrade...); err != nil {
 		t.Errorf("after %s: %v\n%s", words, err, text)
-		return
+		return false
 	}
 	total.settled++
+	return false
 }
 
 // overwritten checks that a client-side upgrade has set the fields that it was forecast to overwrite.
