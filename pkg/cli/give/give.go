@@ -42,6 +42,7 @@ type flags struct {
 	helmRelease    string
 	chartOutput    string
 	inventoryOf    string
+	move           moveFlags
 	others         others.Flags
 	dryRun         string
 	output         string
@@ -50,9 +51,12 @@ type flags struct {
 type options struct {
 	scope
 	others others.Flags
-	engine give.Engine
-	run    string
-	out    *printer.Printer
+	// moves means that whole objects move from one owner to another.
+	moves    bool
+	from, to party
+	engine   give.Engine
+	run      string
+	out      *printer.Printer
 }
 
 // New returns the verb give.
@@ -74,6 +78,9 @@ the conflicts of the receiver's next apply, before and after the move. Without a
 PATH, it skips fields that this apply would remove. --helm-release reads the
 stored manifest; with --chart-output, it reads the next one. With --inventory-of
 or --helm-release, -f names the manifests of the tool's next run.
+
+--from-release and --from-inventory move whole objects to another release or
+tool. Then the command also writes the marks of both.
 
 Exit status: 0 ownership given, 1 refused or the receiver's next apply still
 conflicts, 2 could not tell.`,
@@ -103,6 +110,10 @@ conflicts, 2 could not tell.`,
   kubectl k8sconnect give deploy/web --share --to=flux \
     '.spec.template.spec.containers[name="web"].image'
 
+  # Move an object to another release; neither deletes it
+  kubectl k8sconnect give deploy/web --from-release=shop/old \
+    --to-release=shop/new
+
   # Preview which fields would change owners
   kubectl k8sconnect give deploy -A --all --from=kubectl-edit --to=helm \
     --dry-run=server`,
@@ -131,6 +142,7 @@ func (f *flags) add(cmd *cobra.Command) {
 		"File, or - for stdin, with the output of helm template or helm upgrade --dry-run: the objects of the next upgrade, instead of the stored manifest. Requires --helm-release")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
+	f.move.add(flags)
 	f.target.Add(cmd)
 	f.others.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
@@ -144,7 +156,17 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	o := &options{}
 	selection, receiver, targetsErr := f.toScope(names, in)
 	o.scope = selection
-	wish, wishErr := f.wish(paths, receiver)
+	var wish transfer.Wish
+	var wishErr, moveErr error
+	if o.moves = f.move.given(); o.moves {
+		o.from, o.to, moveErr = f.move.parties()
+		moveErr = errors.Join(moveErr, f.checkMove())
+		if len(paths) > 0 {
+			pathErr = errors.New("a move takes whole objects, not a PATH")
+		}
+	} else {
+		wish, wishErr = f.wish(paths, receiver)
+	}
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
@@ -152,7 +174,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
 	o.others = f.others
-	return o, errors.Join(targetsErr, pathErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, pathErr, moveErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // scope returns the selection of objects whose fields change owners, and the field manager that
@@ -178,13 +200,12 @@ func (f *flags) toScope(names []string, in verb.Invocation) (scope, string, erro
 	case f.inventoryOf != "" && others:
 		return scope{}, "", errors.New("--inventory-of can only be combined with -f, the manifests of the next run")
 	case f.helmRelease != "":
-		namespace, name, ok := strings.Cut(f.helmRelease, "/")
-		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return scope{}, "", object.Hinted("helm list -A shows the namespace and the name",
-				"--helm-release=%s: not NAMESPACE/NAME", f.helmRelease)
+		named, err := parseRelease("--helm-release", f.helmRelease)
+		if err != nil {
+			return scope{}, "", err
 		}
 		files, err := next()
-		s := scope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}
+		s := scope{targets: files, release: named}
 		if f.chartOutput != "" {
 			s.chart = helmrelease.Open(f.chartOutput, in.Streams.In)
 		}
@@ -270,6 +291,9 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 	client, err := in.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
+	}
+	if o.moves {
+		return o.move(ctx, in.Connection, client)
 	}
 	targets, err := o.resolve(ctx, in.Connection, client, o.out.Print)
 	if err != nil {

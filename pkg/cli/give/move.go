@@ -1,0 +1,234 @@
+package give
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// moveFlags name the old and the new owner of whole objects.
+type moveFlags struct{ fromRelease, toRelease, fromInventory, toInventory string }
+
+func (f *moveFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.fromRelease, "from-release", "", "Helm release, NAMESPACE/NAME, from which to move whole objects. Requires --to-release or --to-inventory")
+	flags.StringVar(&f.toRelease, "to-release", "", "Helm release, NAMESPACE/NAME, that receives the objects")
+	flags.StringVar(&f.fromInventory, "from-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, from which to move whole objects. Requires --to-release or --to-inventory")
+	flags.StringVar(&f.toInventory, "to-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, that receives the objects")
+}
+
+// party is the old or the new owner: a Helm release, or an object with an inventory.
+type party struct {
+	release   *inventory.Release
+	inventory *inventory.Of
+}
+
+func (f *moveFlags) given() bool {
+	return f.fromRelease != "" || f.toRelease != "" || f.fromInventory != "" || f.toInventory != ""
+}
+
+func (f *moveFlags) parties() (from, to party, err error) {
+	parse := func(flag, release, of string) (party, error) {
+		switch {
+		case release != "" && of != "":
+			return party{}, fmt.Errorf("--%s-release and --%s-inventory cannot be combined", flag, flag)
+		case release != "":
+			named, err := parseRelease("--"+flag+"-release", release)
+			return party{release: named}, err
+		case of != "":
+			parsed, err := inventory.Parse(of)
+			if err != nil {
+				return party{}, fmt.Errorf("--%s-inventory: %w", flag, err)
+			}
+			return party{inventory: &parsed}, nil
+		}
+		return party{}, fmt.Errorf("to move an object, name its old and its new owner: --%s-release or --%s-inventory is missing", flag, flag)
+	}
+	from, fromErr := parse("from", f.fromRelease, f.fromInventory)
+	to, toErr := parse("to", f.toRelease, f.toInventory)
+	if err := errors.Join(fromErr, toErr); err != nil {
+		return from, to, err
+	}
+	if f.fromRelease != "" && f.fromRelease == f.toRelease || f.fromInventory != "" && f.fromInventory == f.toInventory {
+		return from, to, errors.New("the old and the new owner are the same")
+	}
+	return from, to, nil
+}
+
+// parseRelease parses NAMESPACE/NAME.
+func parseRelease(flag, given string) (*inventory.Release, error) {
+	namespace, name, ok := strings.Cut(given, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return nil, object.Hinted("helm list -A shows the namespace and the name", "%s=%s: not NAMESPACE/NAME", flag, given)
+	}
+	return &inventory.Release{Namespace: namespace, Name: name}, nil
+}
+
+// tool returns what a move needs to know about a party.
+func (p party) tool(ctx context.Context, c *connection.Connection, server *client.Client, isNew bool) (move.Tool, error) {
+	if p.inventory != nil {
+		return p.ofInventory(ctx, c, server, isNew)
+	}
+	return helmTool(ctx, c, server, *p.release, isNew)
+}
+
+func helmTool(ctx context.Context, c *connection.Connection, server *client.Client, named inventory.Release, isNew bool) (move.Tool, error) {
+	out := move.Tool{
+		Name: "Helm release " + named.Namespace + "/" + named.Name, Manager: inventory.Manager, Operation: managedfields.Apply,
+		Labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+		Annotations: map[string]string{"meta.helm.sh/release-name": named.Name, "meta.helm.sh/release-namespace": named.Namespace},
+		Keep:        "helm.sh/resource-policy", KeepValue: "keep", Lists: func(object.Ref) bool { return false },
+	}
+	revisions, err := helmrelease.Find(ctx, server, named)
+	if errors.As(err, new(*helmrelease.NotFoundError)) && isNew {
+		return out, nil // It will be installed.
+	}
+	if err != nil {
+		return out, err
+	}
+	// Helm deletes what its base revision lists and the next manifest lacks.
+	release, err := inventory.Decode(revisions.Base())
+	if errors.Is(err, inventory.ErrNoManifest) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	if !release.Applies() {
+		out.Operation = managedfields.Update
+	}
+	objects, err := helmrelease.Objects(ctx, server, c.Vault, release)
+	if err != nil {
+		return out, fmt.Errorf("the manifest of %s: %w", out.Name, err)
+	}
+	listed := map[object.Key]bool{}
+	for _, o := range objects {
+		listed[o.Ref.Key()] = true
+	}
+	out.Lists = func(ref object.Ref) bool { return listed[ref.Key()] }
+	return out, nil
+}
+
+func (p party) ofInventory(ctx context.Context, c *connection.Connection, server *client.Client, isNew bool) (move.Tool, error) {
+	of := *p.inventory
+	kind, err := server.Preferred(ctx, of.Kind())
+	if err != nil {
+		return move.Tool{}, fmt.Errorf("%s: %w", of, err)
+	}
+	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
+	live, err := server.Get(ctx, kind, ref)
+	if err != nil {
+		return move.Tool{}, fmt.Errorf("%s: %w", of, target.Explained(ctx, server, ref, err))
+	}
+	contents, err := of.Read(live)
+	if err != nil && !isNew {
+		return move.Tool{}, err
+	}
+	out := move.Tool{Name: of.String(), Manager: of.Manager(), Operation: managedfields.Apply}
+	if contents.Release != nil {
+		if out, err = helmTool(ctx, c, server, *contents.Release, isNew); err != nil {
+			return out, err
+		}
+		out.Name, out.Manager = of.String(), of.Manager()
+		out.Labels["helm.toolkit.fluxcd.io/name"], out.Labels["helm.toolkit.fluxcd.io/namespace"] = of.Name, of.Namespace
+		return out, nil
+	}
+	listed := map[object.Key]bool{}
+	for _, ref := range contents.Objects {
+		listed[ref.Key()] = true
+	}
+	out.Lists = func(ref object.Ref) bool { return listed[ref.Key()] }
+	switch of.Kind().Kind {
+	case "Kustomization":
+		out.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": of.Name, "kustomize.toolkit.fluxcd.io/namespace": of.Namespace}
+		out.Keep, out.KeepValue = "kustomize.toolkit.fluxcd.io/prune", "disabled"
+	case "Application":
+		name := of.Name
+		if of.Namespace != "argocd" { // Argo CD adds the namespace if it is not its own, which usually has this name.
+			name = of.Namespace + "_" + name
+		}
+		out.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": name + ":OBJECT"}
+		out.Keep, out.KeepValue, out.KeepList = "argocd.argoproj.io/sync-options", "Prune=false", true
+	}
+	return out, nil
+}
+
+// move moves whole objects, and prints what is left to do in the sources.
+func (o *options) move(ctx context.Context, c *connection.Connection, server *client.Client) error {
+	from, err := o.from.tool(ctx, c, server, false)
+	if err != nil {
+		return err
+	}
+	to, err := o.to.tool(ctx, c, server, true)
+	if err != nil {
+		return err
+	}
+	found, err := o.resolve(ctx, c, server, o.out.Print)
+	if err != nil {
+		return err
+	}
+	targets := make([]move.Target, len(found))
+	for i, t := range found {
+		targets[i] = move.Target{Kind: t.Kind, Ref: t.Ref}
+	}
+	e := &move.Engine{Server: server, From: from, To: to, DryRun: o.engine.DryRun, Emit: o.out.Print}
+	open, err := e.Run(ctx, targets)
+	if len(open) > 0 && ctx.Err() == nil {
+		o.out.Print(event.Warned{Text: left(open, from, to)})
+	}
+	return err
+}
+
+// left returns what the user must do in the sources of both tools.
+func left(open []object.Ref, from, to move.Tool) string {
+	const shown = 3
+	names := make([]string, len(open))
+	for i, ref := range open {
+		names[i] = ref.String()
+	}
+	listed := text.List(names, shown)
+	var todo []string
+	some := func(lists bool, tool move.Tool) bool {
+		for _, ref := range open {
+			if tool.Lists(ref) == lists {
+				return true
+			}
+		}
+		return false
+	}
+	if some(false, to) {
+		todo = append(todo, "add them to the source of "+to.Name+" and let it run")
+	}
+	if some(true, from) {
+		todo = append(todo, "remove them from the source of "+from.Name+" and let it run")
+	}
+	todo = append(todo, "repeat this command, which then removes the annotation "+from.Keep)
+	message := strings.Join(todo, "; then ")
+	if len(open) == 1 {
+		message = strings.ReplaceAll(message, " them ", " it ")
+	}
+	return fmt.Sprintf("the move of %s is not finished: %s", listed, message)
+}
+
+// checkMove returns an error if flags are combined with a move that select fields.
+func (f *flags) checkMove() error {
+	selects := cmp.Or(f.to, f.as, f.helmRelease, f.inventoryOf, f.chartOutput) != "" || len(f.from) > 0 || f.share || f.release
+	if selects {
+		return errors.New("a move of whole objects (--from-release, --from-inventory) cannot be combined with flags that select fields or managers")
+	}
+	return nil
+}

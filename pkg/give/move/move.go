@@ -1,0 +1,337 @@
+// Package move moves live objects from one tool to another: from a Helm release to another, or to and
+// from Flux and Argo CD. It changes only marks and owners. Start with [Engine.Run].
+package move
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+)
+
+// Keeper is the field manager that owns the mark with which the old tool keeps an object. It must not
+// be the new tool's, whose next apply would remove the mark while the old tool still lists the object.
+const Keeper = "k8sconnect-move"
+
+// Tool is a release or another owner of objects.
+type Tool struct {
+	// Name is for messages, such as "Helm release shop/web".
+	Name    string
+	Manager string
+	// Operation is how the tool writes: Apply or Update.
+	Operation string
+	// Labels and Annotations are its marks on an object. A value may contain the placeholder OBJECT.
+	Labels, Annotations map[string]string
+	// Keep is the annotation that makes the tool keep an object that is no longer in its source.
+	Keep, KeepValue string
+	// KeepList means that the annotation is a list, separated by commas.
+	KeepList bool
+	// Lists reports whether the tool's current revision or inventory lists an object.
+	Lists func(object.Ref) bool
+}
+
+// Server is the part of the API client that the engine needs.
+type Server interface {
+	object.Getter
+	// Merge and PutManagedFields return a conflict if the object is no longer at the version that was
+	// read.
+	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Target is an object to move.
+type Target struct {
+	Kind object.Kind
+	Ref  object.Ref
+}
+
+// Engine moves objects. All fields but DryRun are required.
+type Engine struct {
+	Server   Server
+	From, To Tool
+	DryRun   object.DryRun
+	Emit     func(event.Event)
+}
+
+// IncompleteError counts the objects that were not moved.
+type IncompleteError struct{ Failed, Unknown int }
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("%d objects were refused, and %d have an unknown result", e.Failed, e.Unknown)
+}
+
+// Undetermined reports whether the result of some object is unknown.
+func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
+
+// Run moves the targets one after the other. It can be repeated after each interruption. The last
+// repetition, when only the new tool lists an object, removes the mark that keeps it. Run returns
+// the objects whose move is not finished.
+func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, err error) {
+	refs := make([]object.Ref, len(targets))
+	for i, t := range targets {
+		refs[i] = t.Ref
+	}
+	e.Emit(event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}})
+	e.Emit(event.PhaseStarted{Index: 0})
+	var incomplete IncompleteError
+	for _, t := range targets {
+		if ctx.Err() != nil {
+			return open, context.Cause(ctx)
+		}
+		out, finished := e.one(ctx, t)
+		switch out.Action { //nolint:exhaustive // the other actions are successes
+		case event.Failed:
+			incomplete.Failed++
+		case event.Unknown:
+			incomplete.Unknown++
+		}
+		if !finished {
+			open = append(open, t.Ref)
+		}
+		e.Emit(out)
+	}
+	if incomplete != (IncompleteError{}) {
+		return open, &incomplete
+	}
+	return open, nil
+}
+
+// one moves one object, in this order: the mark that makes the old tool keep it, then the marks of the
+// new tool, then the owners. After each request, the old tool either still owns the object or keeps
+// it, so neither tool deletes it.
+func (e *Engine) one(ctx context.Context, t Target) (out event.Given, finished bool) {
+	out = event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
+	for attempts := retry.At(t.Ref); ; {
+		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
+		if err != nil {
+			out.Action, out.Err = event.Unknown, err
+			return out, false
+		}
+		attempts.OnRead(live)
+		steps, err := e.steps(live)
+		if err != nil {
+			out.Action, out.Err = event.Failed, err
+			return out, false
+		}
+		done, err := e.carryOut(ctx, t, live, steps)
+		if apierrors.IsConflict(err) {
+			if err := attempts.Again(ctx); err != nil {
+				out.Action, out.Err = event.Unknown, err
+				return out, false
+			}
+			continue
+		}
+		if err != nil {
+			out.Action, out.Err = event.Unknown, err
+			return out, false
+		}
+		out.Action = event.Handed
+		if out.Reason = strings.Join(done, "; "); len(done) == 0 {
+			out.Action = event.Unchanged
+		}
+		return out, e.leaves(t.Ref)
+	}
+}
+
+// leaves reports whether only the new tool lists an object.
+func (e *Engine) leaves(ref object.Ref) bool { return !e.From.Lists(ref) && e.To.Lists(ref) }
+
+// step is one request.
+type step struct {
+	text    string
+	manager string
+	patch   map[string]any
+	// fields replaces the managed fields instead.
+	fields func(live *unstructured.Unstructured) ([]any, error)
+}
+
+func (e *Engine) carryOut(ctx context.Context, t Target, live *unstructured.Unstructured, steps []step) (done []string, err error) {
+	for _, s := range steps {
+		done = append(done, s.text)
+		if e.DryRun == object.DryRunClient || e.DryRun == object.DryRunServer && s.fields != nil {
+			continue // The server cannot try a step that depends on an earlier one.
+		}
+		how := object.Write{Manager: s.manager, DryRun: e.DryRun == object.DryRunServer}
+		var answer *unstructured.Unstructured
+		if s.fields != nil {
+			fields, err := s.fields(live)
+			if err != nil {
+				return done, err
+			}
+			answer, err = e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
+			if err != nil {
+				return done, err
+			}
+		} else {
+			patch := &unstructured.Unstructured{Object: map[string]any{"metadata": s.patch}}
+			patch.SetAPIVersion(live.GetAPIVersion())
+			patch.SetKind(live.GetKind())
+			patch.SetName(live.GetName())
+			patch.SetNamespace(live.GetNamespace())
+			patch.SetResourceVersion(live.GetResourceVersion())
+			if answer, err = e.Server.Merge(ctx, t.Kind, patch, how); err != nil {
+				return done, err
+			}
+		}
+		if !how.DryRun {
+			live = answer
+		}
+	}
+	return done, nil
+}
+
+func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
+	ref := object.RefOf(live)
+	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)
+	if !isFrom && !isTo {
+		return nil, fmt.Errorf("it belongs neither to %s nor to %s", e.From.Name, e.To.Name)
+	}
+	var steps []step
+	if e.leaves(ref) && isTo {
+		if value, kept := e.unkept(live); kept {
+			steps = append(steps, step{"removed the annotation " + e.From.Keep, Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
+		}
+	} else if value, add := e.kept(live); add {
+		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
+	}
+	if marks := e.marks(live); marks != nil {
+		steps = append(steps, step{"marked as " + e.To.Name, e.To.Manager, marks, nil})
+	}
+	done, err := e.transfer(live, e.marks(live) != nil)
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		steps = append(steps, step{"its fields belong to " + e.To.Manager, managedfields.Giver, nil, e.fields})
+	}
+	return steps, nil
+}
+
+func annotations(values map[string]any) map[string]any { return map[string]any{"annotations": values} }
+
+// kept returns the value of the annotation that keeps the object; add is false if it is set already.
+func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) {
+	now := live.GetAnnotations()[e.From.Keep]
+	switch {
+	case now == e.From.KeepValue, e.From.KeepList && slices.Contains(strings.Split(now, ","), e.From.KeepValue):
+		return "", false
+	case e.From.KeepList && now != "":
+		return now + "," + e.From.KeepValue, true
+	}
+	return e.From.KeepValue, true
+}
+
+// unkept returns the value of the annotation without what this package added; nil removes it. kept is
+// false if this package did not add it.
+func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) {
+	added := slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Keeper })
+	now, found := live.GetAnnotations()[e.From.Keep]
+	if !added || !found {
+		return nil, false
+	}
+	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == e.From.KeepValue })
+	if e.From.KeepList && len(rest) > 0 {
+		return strings.Join(rest, ","), true
+	}
+	return nil, true
+}
+
+// marked reports whether an object carries all marks of a tool.
+func (t Tool) marked(live *unstructured.Unstructured) bool {
+	labels, marks := live.GetLabels(), live.GetAnnotations()
+	for key, value := range t.Labels {
+		if labels[key] != value {
+			return false
+		}
+	}
+	for key, value := range t.Annotations {
+		if marks[key] != t.value(value, live) {
+			return false
+		}
+	}
+	return true
+}
+
+// value replaces the placeholder by GROUP/KIND:NAMESPACE/NAME, as Argo CD writes it.
+func (Tool) value(value string, live *unstructured.Unstructured) string {
+	gvk := live.GroupVersionKind()
+	return strings.ReplaceAll(value, "OBJECT", gvk.Group+"/"+gvk.Kind+":"+live.GetNamespace()+"/"+live.GetName())
+}
+
+// marks returns a patch of the metadata that replaces the marks of the old tool by those of the new
+// one; nil if nothing changes.
+func (e *Engine) marks(live *unstructured.Unstructured) map[string]any {
+	replace := func(now, old, next map[string]string) map[string]any {
+		out := map[string]any{}
+		for key := range old {
+			if _, stays := next[key]; !stays && now[key] != "" {
+				out[key] = nil
+			}
+		}
+		for key, value := range next {
+			if value = e.To.value(value, live); now[key] != value {
+				out[key] = value
+			}
+		}
+		return out
+	}
+	patch := map[string]any{}
+	if labels := replace(live.GetLabels(), e.From.Labels, e.To.Labels); len(labels) > 0 {
+		patch["labels"] = labels
+	}
+	if marks := replace(live.GetAnnotations(), e.From.Annotations, e.To.Annotations); len(marks) > 0 {
+		patch["annotations"] = marks
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	return patch
+}
+
+// transfer reports whether owners remain to be changed. After new marks, there always are some.
+func (e *Engine) transfer(live *unstructured.Unstructured, marks bool) (bool, error) {
+	if marks {
+		return true, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return false, err
+	}
+	done, err := transfer.Give(entries, e.wish())
+	if transfer.Missing(err) {
+		return false, nil
+	}
+	return len(done.Given) > 0, err
+}
+
+func (e *Engine) wish() transfer.Wish {
+	from := slices.Compact(slices.Sorted(maps.Keys(map[string]bool{e.From.Manager: true, e.To.Manager: true})))
+	return transfer.Wish{From: from, To: e.To.Manager, As: e.To.Operation, Mode: transfer.Move}
+}
+
+// fields returns the managed fields in which the new tool owns the fields of the old one.
+func (e *Engine) fields(live *unstructured.Unstructured) ([]any, error) {
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	done, err := transfer.Give(entries, e.wish())
+	if transfer.Missing(err) {
+		return managedfields.Encode(entries)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.Encode(done.Entries)
+}
