@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -59,7 +61,7 @@ Exit status: 0 all would succeed, 1 one would fail, 2 could not tell.`,
   helm upgrade web ./web -n shop --dry-run=server |
     kubectl k8sconnect releases web -n shop --chart-output=-`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completion.Releases(c),
 		RunE:              verb.Runner(c, streams, f.toOptions),
 	}
 	cmd.Flags().SortFlags = false
@@ -103,6 +105,11 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	r := &reader{options: o, vault: in.Vault, server: server}
 	if r.own, _, err = in.Namespace(); err != nil {
 		return err
+	}
+	if !o.everywhere {
+		if missing := target.MissingNamespace(ctx, server, r.own); missing != "" {
+			o.out.Print(event.Warned{Text: missing})
+		}
 	}
 	found, err := r.read(ctx)
 	if err != nil {

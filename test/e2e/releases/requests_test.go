@@ -11,6 +11,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
 // Forty releases cost one list of Secrets and of ConfigMaps for the releases, one list for each kind
@@ -35,6 +38,11 @@ func TestRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	streams, _, words, _ := genericiooptions.NewTestIOStreams()
+	cli.Main(t.Context(), []string{"kubectl-k8sconnect", "__complete", "releases", "-n", s.namespace, "--kubeconfig=" + s.KubeconfigPath, "--cache-dir=" + t.TempDir(), ""}, streams)
+	if !strings.HasPrefix(words.String(), "r00\nr01\nr02\n") {
+		t.Errorf("completion: %s", words)
 	}
 	s.OwnOnly(t)
 	p, err := s.HTTPProxy()
