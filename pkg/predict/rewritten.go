@@ -38,18 +38,21 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	return out, nil
 }
 
-// Rewritten returns the paths of the apply that something in the cluster rewrote. In Kubernetes' own
+// Rewritten returns the paths of the apply that something in the cluster rewrote or removed. In Kubernetes' own
 // kinds, a zero value means "not set" unless the field is a pointer in the Go type. The server itself
 // replaces it by a default, which is not a rewriting.
 func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	changes, err := Rewritten(answer, in.Declared, p.Manager)
-	if err != nil || len(changes) == 0 || !object.IsBuiltIn(in.Item.GVK.Group) {
-		return changes, err
+	if err != nil {
+		return nil, err
 	}
-	types := openapi.Schema{Fetch: func() openapi.Type { return p.typeOf(in.Item.Kind) }}
-	return slices.DeleteFunc(changes, func(c managedfields.Change) bool {
-		return fieldpath.IsZero(c.From) && !isPointer(types.At(c.Path))
-	}), nil
+	if len(changes) > 0 && object.IsBuiltIn(in.Item.GVK.Group) {
+		types := openapi.Schema{Fetch: func() openapi.Type { return p.typeOf(in.Item.Kind) }}
+		changes = slices.DeleteFunc(changes, func(c managedfields.Change) bool {
+			return fieldpath.IsZero(c.From) && !isPointer(types.At(c.Path))
+		})
+	}
+	return append(changes, Dropped(answer, in.Declared)...), nil
 }
 
 func isPointer(t openapi.Type) bool {
@@ -57,8 +60,11 @@ func isPointer(t openapi.Type) bool {
 	return ok && p.Pointer()
 }
 
-// RewritingWarning is the warning for a path whose value the cluster rewrites.
+// RewritingWarning is the warning for a path whose value the cluster rewrites or removes.
 func RewritingWarning(c managedfields.Change) string {
+	if c.Kind == managedfields.Removed {
+		return fmt.Sprintf("%s is not stored, although your manifest has %v: something in the cluster removes it", c.Path, quoted(c.From))
+	}
 	return fmt.Sprintf("%s is %v, not %v: something in the cluster rewrites it", c.Path, quoted(c.To), quoted(c.From))
 }
 

@@ -41,8 +41,8 @@ func (b *trial) judgeFirst(before, after map[string]map[string]any, diff, dry, f
 
 func (b *trial) judgeWarnings(name string, got verdict) {
 	for _, w := range got.Warnings {
-		if strings.Contains(w, "rewrites") {
-			b.fault("a warning says that something rewrites the server's own default", name, w)
+		if strings.Contains(w, "rewrites") || strings.Contains(w, "removes it") {
+			b.fault("a warning says that something rewrites or removes the server's own default", name, w)
 		}
 	}
 }
