@@ -196,7 +196,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"mistyped output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "table2"},
-			"error: -o: unknown output format \"table2\": use table, json, yaml, kyaml, name, stream, junit, objects, objects=json, objects=kyaml, jsonpath=TEMPLATE or manifests\n  hint: did you mean -o table?\n",
+			"error: -o: unknown output format \"table2\": use table, json, yaml, kyaml, name, stream, junit, objects, objects=json, objects=kyaml, jsonpath=TEMPLATE, manifests or role\n  hint: did you mean -o table?\n",
 		},
 		"output of diff": {
 			[]string{"diff", "-f", "x.yaml", "-o", "wide"},
@@ -236,7 +236,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "wide"},
-			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit, objects, objects=json, objects=kyaml, jsonpath=TEMPLATE or manifests\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit, objects, objects=json, objects=kyaml, jsonpath=TEMPLATE, manifests or role\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"output of version": {
 			[]string{"version", "-o", "wide"},

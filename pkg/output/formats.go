@@ -42,6 +42,10 @@ const (
 // document writes the manifests; a printer with this format prints no results.
 const Manifests = "manifests"
 
+// Role is the format that prints the roles that an apply needs, and applies nothing. A printer with
+// this format prints no results.
+const Role = "role"
+
 // Report names a report that can be printed in several formats.
 type Report string
 
@@ -70,7 +74,7 @@ func Formats(r Report) []string {
 	usual := []string{Table, JSON, YAML, KYAML, Name, Stream, JUnit}
 	switch r {
 	case OfApply:
-		return append(usual, Objects, ObjectsJSON, ObjectsKYAML, JSONPath+"=", Manifests)
+		return append(usual, Objects, ObjectsJSON, ObjectsKYAML, JSONPath+"=", Manifests, Role)
 	case OfDiff:
 		return append(usual, Markdown)
 	case OfWait:

@@ -13,8 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// The scripts of the CI examples run in order, in a clone of a repository: they show the change and
-// apply it. If the cluster changes after the plan, the apply is refused.
+// The scripts of the CI examples run in order, in a clone of a repository, with an account that has
+// only the roles that apply -o role prints: they show the change and apply it. If the cluster changes
+// after the plan, the apply is refused.
 func TestCIExamples(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -111,12 +112,13 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-f", filepath.Join(w.dir, "shop")).ends(t, 0)
 	put("shop/settings.yaml", strings.NewReplacer("NS", ns, "slow", "fast").Replace(settings))
 	put("bin/gh", "#!/bin/sh\n[ \"$1 $2 $4\" = \"pr comment --body-file\" ] && cp \"$5\" comment.md\n")
-	kubeconfig, err := os.ReadFile(c.KubeconfigPath)
+	printed := k8sconnect(t, c.KubeconfigPath, "apply", "-R", "-f", filepath.Join(w.dir, "shop"), "--dry-run=server", "-o", "role").ends(t, 0)
+	kubeconfig, err := os.ReadFile(rolesOf(t, printed.stdout.String()).account(t, c, ns, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	put("kubeconfig", string(kubeconfig))
-	context := strings.TrimSpace(kubectl(t, c, "config", "current-context"))
+	context := strings.TrimSpace(kubectl(t, c, "config", "current-context", "--kubeconfig", filepath.Join(w.dir, "kubeconfig")))
 	rename := exec.CommandContext(t.Context(), c.Binary("kubectl"), "config", "rename-context", context, "production", "--kubeconfig", filepath.Join(w.dir, "kubeconfig"))
 	if out, err := rename.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

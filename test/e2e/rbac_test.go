@@ -147,7 +147,7 @@ func TestTektonRole(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
 			t.Fatal(err)
 		}
-		if kind.Kind == "Role" || kind.Kind == "RoleBinding" {
+		if strings.HasSuffix(kind.Kind, "Role") || strings.HasSuffix(kind.Kind, "RoleBinding") {
 			kubectl(t, c, "apply", "-f", file(t, strings.ReplaceAll(document, "namespace: shop", "namespace: "+ns)))
 		}
 	}
@@ -176,7 +176,16 @@ spec:
     spec: {containers: [{name: app, image: "`+image+`"}]}`)
 	}
 	for range 2 {
-		r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1"), "--wait", "--timeout=2m", "-o", "json").ends(t, 0)
+		manifests := set("app:1")
+		confirm := ""
+		if text := k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", manifests).stdout.String(); text != "" {
+			confirm = strings.TrimSpace(after(text, "# confirm this with "))
+		}
+		args := []string{"apply", "-n", ns, "-f", manifests, "--wait", "--timeout=2m", "-o", "json"}
+		if confirm != "" {
+			args = append(args, confirm)
+		}
+		r := k8sconnect(t, kubeconfig, args...).ends(t, 0)
 		for _, lacks := range []string{"forbidden", "cannot", "permission"} {
 			if strings.Contains(r.stdout.String()+r.stderr.String(), lacks) {
 				t.Errorf("output contains %q: %s", lacks, r)

@@ -83,7 +83,7 @@ type Options struct {
 	continueOnConflict bool
 	awaitKinds         time.Duration
 	objects            bool
-	printed            bool
+	printed, role      bool
 	concurrency        int
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
@@ -99,6 +99,8 @@ type Proposal struct {
 	// Covers is the data that the plan's digest covers in addition to the objects and the cluster.
 	Covers  []string
 	Cluster event.Cluster
+	// Hide masks the values of Secrets in a text, as the output of this run does.
+	Hide func(string) string
 	// Unknown is set if it is unknown how some objects would change.
 	Unknown error
 	// Last is the newest run recorded with the lock of the set; zero if there is none.
@@ -169,8 +171,9 @@ shown with both values, its owners, and the flags that settle it.`,
 	_ = cmd.Flags().MarkHidden("concurrency")
 	verb.OutputFlag(cmd, &flags.output, output.OfApply, "; "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
 		output.JSONPath+"=TEMPLATE print the objects themselves; with --dry-run=client, "+output.Manifests+
-		" prints the input in apply order, without a server",
-		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.JSONPath+"=", output.Manifests)
+		" prints the input in apply order, without a server; with --dry-run=server, "+output.Role+
+		" prints the Roles and the ClusterRole that the run needs",
+		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.JSONPath+"=", output.Manifests, output.Role)
 	flags.serverSide.Add(cmd.Flags())
 	return cmd
 }
@@ -191,8 +194,8 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	out, outErr := printer.ForApply(print)
 	o := &Options{
 		Input: input, Predictor: predictor, Awaited: awaited, Set: set, LockWithin: within, History: f.history, Run: print.Run, Out: out,
-		strict: f.strict, others: f.others, rules: rules, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
-		objects: output.IsOfObjects(f.output), printed: f.output == output.Manifests, concurrency: f.concurrency,
+		strict: f.strict, rules: rules, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
+		objects: output.IsOfObjects(f.output), printed: f.output == output.Manifests, role: f.output == output.Role, concurrency: f.concurrency,
 		ask:  setrun.Asking(in.Streams, out.Pause),
 		live: f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),
 	}
@@ -213,6 +216,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	refuse(set.Name == "" && changed("history"), errors.New("--history requires --apply-set: a run without a set has no history"))
 	refuse(o.printed && set.Name != "", errors.New("-o manifests and --apply-set cannot be combined: printed manifests belong to no set"))
 	refuse(o.printed && dryRun != object.DryRunClient, errNothingApplied)
+	refuse(o.role && dryRun != object.DryRunServer, errRoleNeedsDryRun)
 	refuse(f.concurrency < 0, errors.New("--concurrency must not be negative"))
 	refuse(f.awaitKinds < 0, errors.New("--await-kinds must not be negative"))
 	refuse(f.history < 0, errors.New("--history must not be negative"))

@@ -58,7 +58,17 @@ func (o *Options) apply(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	defer r.done()
-	if o.Set.Name != "" {
+	err = r.carryOutAll(ctx)
+	if o.role && ctx.Err() == nil {
+		if failed := r.printRole(ctx, in.Streams.Out); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func (r *run) carryOutAll(ctx context.Context) error {
+	if r.Set.Name != "" {
 		return verb.Unfinished(r.applySet(ctx))
 	}
 	reviewed, err := r.approve(ctx, nil, applyset.Decision{})
@@ -89,6 +99,10 @@ type run struct {
 	results struct {
 		// pruned lists the objects that the run deleted from its set, in the order of apply.
 		pruned *plan.Plan
+		// member is the run of the set, or nil. deleted lists the objects that a run would delete
+		// that prints its role.
+		member  *setrun.Run
+		deleted []object.Ref
 		// undone means that this run was rolled back.
 		undone bool
 	}
@@ -120,6 +134,9 @@ func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
 	r.preflight = preflight.New(o.Out.Print, o.Set.Prune, r.plan)
 	until, _ := ctx.Deadline()
 	r.emit = forecasting(until, o.Out.Print)
+	if o.role {
+		r.emit = r.deletes(r.emit)
+	}
 	r.wait = r.preflight.Before(o.Awaited.Gate(in.Cmd.Context(), r.client, until, in.Vault.Text, o.Out.Print), r.plan)
 	return r, nil
 }

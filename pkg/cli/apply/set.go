@@ -31,6 +31,7 @@ func (r *run) applySet(ctx context.Context) error {
 			return r.prune(ctx, set, d, emit)
 		},
 	}
+	r.results.member = member
 	var reviewed *lookahead
 	if r.Approve != nil {
 		member.Approve = func(ctx context.Context, d applyset.Decision) (err error) {

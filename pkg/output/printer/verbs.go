@@ -24,7 +24,7 @@ func ForApply(o output.Options) (*Printer, error) {
 		reported.Explain() // for pruned objects
 		asTable := referring(o, b.Format, reported, table.NewApply)
 		switch {
-		case b.Format == output.Manifests:
+		case b.Format == output.Manifests, b.Format == output.Role:
 			return noResults{}, nil
 		case output.IsOfObjects(b.Format):
 			return document.NewAppliedObjects(b, asTable(b.Beside()))
