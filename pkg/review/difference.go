@@ -30,7 +30,8 @@ func (d Difference) By() *managedfields.Owner {
 }
 
 // Differences returns the differences between two outcomes, sorted. Values of Secrets are masked.
-func Differences(was, now map[object.Key]Outcome) []Difference {
+// hide masks a text as the output of this run does; it may be nil.
+func Differences(was, now map[object.Key]Outcome, hide func(string) string) []Difference {
 	keys := map[object.Key]object.Ref{}
 	for key, o := range was {
 		keys[key] = o.Ref
@@ -41,7 +42,7 @@ func Differences(was, now map[object.Key]Outcome) []Difference {
 	var all []Difference
 	for key, ref := range keys {
 		w, n := of(was, key, ref), of(now, key, ref)
-		if w.Digest() != n.Digest() || w.partly && !w.shows(n) {
+		if w.Digest() != n.Digest() || w.partly && !w.shows(n, hide) {
 			all = append(all, differencesOf(w, n)...)
 		}
 	}

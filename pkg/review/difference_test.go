@@ -57,7 +57,7 @@ func TestDifferences(t *testing.T) {
 		u := update(early)
 		tt.mutate(&u)
 		was, now := planOf(update(early)), planOf(u)
-		if got := namesOfDifferences(Differences(was.Outcomes(), now.Outcomes())); got != tt.want {
+		if got := namesOfDifferences(Differences(was.Outcomes(), now.Outcomes(), nil)); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
 		}
 		if u.Ref.Name != "web" {
@@ -67,7 +67,7 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("%s: Confirms() = %s, want a result only if Differences has one", name, got)
 		}
 	}
-	by := Differences(nil, planOf(update(late)).Outcomes())[0].By()
+	by := Differences(nil, planOf(update(late)).Outcomes(), nil)[0].By()
 	if by == nil || !by.Time.Equal(late) {
 		t.Errorf("By() = %v, want the latest writer", by)
 	}
@@ -125,12 +125,12 @@ func TestRead(t *testing.T) {
 	if err != nil || read.Digest != p.Digest("") {
 		t.Fatalf("%v: %v", read, err)
 	}
-	if got := Differences(read.Outcomes, p.Outcomes()); len(got) > 0 {
+	if got := Differences(read.Outcomes, p.Outcomes(), nil); len(got) > 0 {
 		t.Errorf("unchanged document: got differences %s, want none", namesOfDifferences(got))
 	}
 	u := update(time.Unix(1, 0))
 	u.Changes[1].To = int64(3)
-	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>2, 1>3` {
+	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes(), nil)); got != `web .spec.replicas: 1>2, 1>3` {
 		t.Errorf("another value: %s", got)
 	}
 	for name, change := range map[string][2]string{

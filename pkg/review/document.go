@@ -163,22 +163,43 @@ func (d Document) Is(of ...string) bool {
 	return planDigest(outcomes, d.Values, salt, of) == d.Digest
 }
 
-// shows reports whether an outcome from a document shows the other outcome, except for values that
-// the document masks.
-func (o Outcome) shows(other Outcome) bool {
-	if o.Action != other.Action || len(o.Changes) != len(other.Changes) ||
-		asText([]any{o.Adopted, o.Sharing, o.Unchecked}) != asText([]any{other.Adopted, other.Sharing, other.Unchecked}) {
+// Masked returns the namespaces of the objects for which the document masks more values than the
+// digest does.
+func (d Document) Masked() []string {
+	var namespaces []string
+	for _, o := range d.Outcomes {
+		if o.partly {
+			namespaces = append(namespaces, o.Ref.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+// shows reports whether an outcome from a document shows the other outcome, as masked by this run.
+// An editor could mask other values to hide them from the reviewer.
+func (o Outcome) shows(other Outcome, hide func(string) string) bool {
+	if o.Action != other.Action || len(o.Changes) != len(other.Changes) || o.Ref != other.Ref && !o.Departed ||
+		asText([]any{o.Adopted, o.Sharing, o.Unchecked, o.UID}) != asText([]any{other.Adopted, other.Sharing, other.Unchecked, other.UID}) {
 		return false
 	}
+	same := func(shown, value any) bool { return asText(shown) == hidden(asText(value), hide) }
 	for _, c := range o.Changes {
 		if !slices.ContainsFunc(other.Changes, func(d Change) bool {
 			return c.Path == d.Path && c.Kind == d.Kind && c.Atomic == d.Atomic && c.Same == d.Same && slices.Equal(c.Owners, d.Owners) &&
-				masks(asText(c.From), asText(d.From)) && masks(asText(c.To), asText(d.To))
+				same(c.From, d.From) && same(c.To, d.To)
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+func hidden(text string, hide func(string) string) string {
+	if hide == nil {
+		return text
+	}
+	return hide(text)
 }
 
 // masks reports whether a text is the other one, perhaps with masked parts.

@@ -20,8 +20,9 @@ import (
 
 // Reach records the present state of an object of the reviewed plan: owned has our fields, with
 // kind, namespace and name, and live is the object. A run that was cut may have left it as reviewed.
-func (p *Plan) Reach(was Outcome, owned map[string]any, live *unstructured.Unstructured) {
-	after, ok := was.reachedBy(owned, live)
+// hide masks a text as the output of this run does.
+func (p *Plan) Reach(was Outcome, owned map[string]any, live *unstructured.Unstructured, hide func(string) string) {
+	after, ok := was.reachedBy(owned, live, hide)
 	if !ok {
 		return
 	}
@@ -51,7 +52,13 @@ type state struct {
 
 // reachedBy reports whether all reviewed values are in the object and belong to us. The content of
 // a new object is compared later, because the values of all Secrets must be known for that.
-func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured) (after string, ok bool) {
+func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured, hide func(string) string) (after string, ok bool) {
+	isSame := func(shown, ours any) bool {
+		if o.partly {
+			return asText(shown) == hidden(asText(ours), hide)
+		}
+		return masks(asText(shown), asText(ours))
+	}
 	if o.creates() {
 		return afterText(o.Ref, owned, nil), true
 	}
@@ -75,7 +82,7 @@ func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured
 			}
 		default:
 			// The values of Secrets are compared by their digest.
-			if !has || !redact.IsSecret(o.Ref) && !masks(asText(c.To), asText(ours)) {
+			if !has || !redact.IsSecret(o.Ref) && !isSame(c.To, ours) {
 				return "", false
 			}
 			values = append(values, Change{Path: c.Path, To: ours})
@@ -124,8 +131,8 @@ func unnamed(content map[string]any) map[string]any {
 // lists the objects that are as reviewed already; they are excluded from the differences.
 // Unproven lists the Secrets that are still to change, if their former values cannot be compared
 // with the reviewed ones. A recreation that was cut after the deletion, and an update that was cut
-// after the owners had changed, are as reviewed.
-func (p *Plan) Continue(was Document) (done []object.Ref, found []Difference, unproven []object.Ref) {
+// after the owners had changed, are as reviewed. hide masks a text as the output of this run does.
+func (p *Plan) Continue(was Document, hide func(string) string) (done []object.Ref, found []Difference, unproven []object.Ref) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.maskedOutcomes()
@@ -142,7 +149,7 @@ func (p *Plan) Continue(was Document) (done []object.Ref, found []Difference, un
 		}
 	}
 	slices.SortFunc(done, object.Ref.Compare)
-	if found = Differences(rest, pending); len(found) > 0 {
+	if found = Differences(rest, pending, hide); len(found) > 0 {
 		return done, found, nil
 	}
 	return done, nil, p.unproven(was, now, done)
@@ -192,7 +199,7 @@ func (p *Plan) unproven(was Document, now map[object.Key]Outcome, done []object.
 	var refs []object.Ref
 	for key, o := range now {
 		isBefore := o.Action == event.Create || was.Outcomes[key].version == values.seal(o.Ref, p.versions[key])
-		if o.Secret && !(sameAfter && isBefore) {
+		if o.Secret && (!sameAfter || !isBefore) {
 			refs = append(refs, o.Ref)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
@@ -40,6 +41,8 @@ type lookahead struct {
 	emit       func(event.Event)
 	// reviewed is the plan that the run may continue; nil if only its digest is known.
 	reviewed *review.Document
+	// hide masks a text as the output does.
+	hide func(string) string
 	// failed lists the objects that could not be compared; unknown is the error that counts them.
 	failed  []event.Applied
 	unknown error
@@ -74,7 +77,7 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 	if err != nil {
 		return nil, err
 	}
-	proposed := Proposal{Plan: &l.plan, Unknown: l.unknown, Covers: setrun.Covers(r.predictor.Manager, member)}
+	proposed := Proposal{Plan: &l.plan, Hide: r.connection.Vault.Text, Unknown: l.unknown, Covers: setrun.Covers(r.predictor.Manager, member)}
 	if proposed.Cluster, err = identity(); err != nil {
 		return nil, err
 	}
@@ -125,8 +128,9 @@ func (o *Options) confirm(given string, changed bool, stderr io.Writer) error {
 func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Decision) (*lookahead, error) {
 	l := &lookahead{
 		reader: r.client, keeps: r.plan.Len() <= keptObjects, member: member, emit: r.Out.Print, judged: map[object.Key]judgement{},
-		reviewed: r.reviewed,
+		reviewed: r.reviewed, hide: r.connection.Vault.Text,
 	}
+	r.readMasked(ctx)
 	l.engine = diff.Engine{
 		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
 		Emit: l.onEvent, Judged: l.judge, Unmasked: l.plan.SeeSecret,
@@ -151,6 +155,20 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 		return nil, err
 	}
 	return l, nil
+}
+
+// readMasked reads the Secrets whose values the reviewed plan may mask although they are not part of
+// it, so that this run masks them, too. A value that stays visible counts as another one.
+func (r *run) readMasked(ctx context.Context) {
+	if r.reviewed == nil {
+		return
+	}
+	for _, namespace := range r.reviewed.Masked() {
+		if namespace != "" {
+			secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+			_ = r.client.Select(ctx, secrets, object.Selection{Namespace: namespace}, "", func(*unstructured.Unstructured) {})
+		}
+	}
 }
 
 // onEvent adds an event to the plan, and collects the objects that could not be compared, unless an
@@ -203,7 +221,7 @@ func (l *lookahead) reach(p *predict.Prediction) {
 	}
 	if was, changes := l.reviewed.Outcomes[p.Item.Key()]; changes {
 		if owned, err := l.engine.Owned(p, was.Action); err == nil {
-			l.plan.Reach(was, owned, p.Live)
+			l.plan.Reach(was, owned, p.Live, l.hide)
 		}
 	}
 }
@@ -278,10 +296,18 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 		return err
 	}
 	found := l.plan.Stored(now)
-	if len(found) == 0 {
+	var lines []string
+	if p.Answer != nil {
+		// Nobody owns a field that admission adds only to the write, so that Stored does not see it.
+		for _, added := range predict.Dropped(p.Answer, answer) {
+			if !slices.ContainsFunc(found, func(d review.Difference) bool { return d.Path == added.Path.String() }) {
+				lines = append(lines, added.Path.String()+": reviewed unchanged, now added")
+			}
+		}
+	}
+	if len(found)+len(lines) == 0 {
 		return nil
 	}
-	var lines []string
 	for i, message := range messagesOf(found, time.Now()) {
 		lines = append(lines, strings.TrimLeft(found[i].Path+": "+message, ": "))
 	}

@@ -103,7 +103,7 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 	if used && len(outcomes) > 0 {
 		return unreviewed(repeated(former, p.Newest), nil)
 	}
-	done, found, unproven := p.Plan.Continue(*c.reviewed)
+	done, found, unproven := p.Plan.Continue(*c.reviewed, p.Hide)
 	switch {
 	case len(found) > 0:
 		return unreviewed(text.Count(objectsIn(found), "object")+" would differ from what was reviewed", named(found, now))
