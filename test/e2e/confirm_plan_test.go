@@ -234,6 +234,32 @@ spec: {containers: [{name: c, image: registry.example/c:1, env: [{name: P, value
 	k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + plan}, set...)...).ends(t, 0).says(t, "nothing is left to do")
 }
 
+// An account that cannot get the namespace kube-system makes a plan that is bound to no cluster, and
+// cannot confirm one that is bound.
+func TestConfirmWithoutKubeSystem(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	set := []string{"-n", ns, "-f", file(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`)}
+	roles := rolesOf(t, k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "--dry-run=server", "-o", "role"}, set...)...).ends(t, 0).stdout.String())
+	if len(roles[0].Rules) != 1 || roles[0].Rules[0].ResourceNames[0] != "kube-system" {
+		t.Fatalf("the ClusterRole is %v, want only the right to get kube-system", roles[0])
+	}
+	kubeconfig := roles[1:].account(t, c, ns, nil)
+	bound := confirmable(t, c, set...)
+	digest := strings.TrimSpace(after(k8sconnect(t, c.KubeconfigPath, append([]string{"diff"}, set...)...).stdout.String(), "# confirm this with --confirm="))
+	for _, confirm := range []string{bound, digest} {
+		k8sconnect(t, kubeconfig, append([]string{"apply", "--confirm=" + confirm}, set...)...).ends(t, 2).
+			says(t, "nothing was written").says(t, "unknown").says(t, "allow the account to get the namespace kube-system")
+	}
+	if out := kubectl(t, c, "get", "configmap/a", "-n", ns, "--ignore-not-found"); out != "" {
+		t.Errorf("a refused run wrote: %s", out)
+	}
+	plan := k8sconnect(t, kubeconfig, append([]string{"diff", "-o", "json"}, set...)...).ends(t, 1).stdout.String()
+	k8sconnect(t, kubeconfig, append([]string{"apply", "--confirm=" + file(t, plan)}, set...)...).ends(t, 0).says(t, "the plan is not bound to a cluster")
+}
+
 // A plan for one cluster is refused on another one that is alike. The other cluster is the same
 // server with another UID in the plan and its digest, so the digest alone is refused, too.
 func TestConfirmOtherCluster(t *testing.T) {

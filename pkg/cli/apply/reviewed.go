@@ -80,6 +80,10 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		case len(outcomes) == 0:
 			return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because the changes were already applied", nil)
 		}
+		if p.Cluster.UID == "" {
+			return object.Hinted(kubeSystemAdvice,
+				"nothing was written: --confirm=%s does not match, perhaps because it is unknown which cluster this is: %s", c.digest, p.Cluster.Unknown)
+		}
 		why := "--confirm=" + c.digest + " does not match what would change now in " + p.Cluster.String()
 		return verb.Unconfirmed(reviewAgain()+"; only a file with the output of diff -o json can finish a run that was cut",
 			"%s", withEvidence(why, wouldBe(outcomes)))
@@ -89,7 +93,7 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		covers = p.Covers
 		c.note("the plan is not bound to a cluster (" + cmp.Or(reviewed.Unknown, "it has no UID") + "); this is " + p.Cluster.String())
 	case p.Cluster.UID == "":
-		return object.Hinted("allow the account to get the namespace kube-system; docs/guard.md has a role",
+		return object.Hinted(kubeSystemAdvice,
 			"nothing was written: the plan was reviewed for %s, and it is unknown whether this is that cluster: %s", reviewed, p.Cluster.Unknown)
 	case reviewed.UID != p.Cluster.UID:
 		return unreviewed("the plan was reviewed for "+reviewed.String()+", this is "+p.Cluster.String(), nil)
@@ -119,6 +123,8 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 	}
 	return nil
 }
+
+const kubeSystemAdvice = "allow the account to get the namespace kube-system; docs/guard.md has a role"
 
 // repeated explains why a plan cannot be used again. newest is the newest run of the set.
 func repeated(former history.Plan, newest history.Run) string {
