@@ -190,6 +190,11 @@ type Compared struct {
 	Before, After map[string]any
 }
 
+// Refused ends a run that wrote nothing, because it would not make the reviewed changes.
+type Refused struct{ Err error }
+
+func (Refused) event() {}
+
 // Reviewed ends a diff in which no action was Unknown.
 type Reviewed struct {
 	Digest string

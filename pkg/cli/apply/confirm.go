@@ -94,6 +94,7 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 	}
 	if l.held, err = r.Approve(proposed); err != nil {
 		l.reportFailed()
+		r.Out.Print(event.Refused{Err: err})
 		return nil, err
 	}
 	l.prefetched = prefetch.Start(ctx, l, r.plan)

@@ -25,6 +25,7 @@ type result[T any] struct {
 	Digest     string           `json:"digest,omitempty"`    // of the whole diff, for --confirm
 	Values     string           `json:"values,omitempty"`    // of Secrets, as a salted digest
 	Cluster    *event.Cluster   `json:"cluster,omitempty"`   // of a diff
+	Error      *fault           `json:"error,omitempty"`     // of a run that was refused
 	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of a new set
 	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
@@ -95,6 +96,11 @@ func (d *gathered[T]) Handle(e event.Event) {
 		d.remarks[e.Ref.Key()] = append(d.remarks[e.Ref.Key()], e)
 	case event.Decided:
 		d.decided[e.Ref.Key()] = decidedOf(e)
+	case event.Refused:
+		d.result.Error = faultOf(e.Err)
+		if d.Format != output.JUnit { // A report without a test would look like a success.
+			d.State.Begun = true
+		}
 	case event.Reviewed:
 		d.result.Digest, d.result.Values, d.result.Cluster = e.Digest, e.Values, &e.Cluster
 		for _, o := range e.Objects {

@@ -103,6 +103,8 @@ func (s *stream) Handle(e event.Event) {
 		s.write(streamLine{Type: "decided", Object: e.Ref, Decided: decidedOf(e)})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
+	case event.Refused:
+		s.write(streamLine{Type: "refused", Error: faultOf(e.Err)})
 	case event.SetBegun:
 		s.write(streamLine{Type: "setBegun", Object: e.Parent})
 	case event.HooksLeftOut:
