@@ -129,13 +129,15 @@ func TestRoleOfRealSets(t *testing.T) {
 					t.Fatal(err)
 				}
 				text = append(text, string(one))
-				if u.GetKind() == "CustomResourceDefinition" {
+				if u.GetAPIVersion() == "apiextensions.k8s.io/v1" && u.GetKind() == "CustomResourceDefinition" {
 					definitions = append(definitions, string(one))
 				}
 			}
 			if len(definitions) > 0 { // A diff checks no objects of kinds that are not served yet.
 				kubectl(t, c, "apply", "--server-side", "--force-conflicts", "-f", file(t, strings.Join(definitions, "\n---\n")))
-				kubectl(t, c, "wait", "--for=condition=Established", "crd", "--all")
+				until(t, "the definitions are established", func() bool {
+					return kubectlCommand(t, c, "wait", "--for=condition=Established", "crd", "--all").Run() == nil
+				})
 			}
 			args := []string{"-f", file(t, strings.Join(text, "\n---\n")), "--skip-invalid"}
 			dry := k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "--dry-run=server", "-o", "role"}, args...)...)
