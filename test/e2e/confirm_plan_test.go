@@ -200,7 +200,7 @@ func TestConfirmSuperseded(t *testing.T) {
 }
 
 // A plan masks the value of a Secret that is not in the plan, and is confirmed nevertheless. A file in
-// which somebody has masked another value is refused, because the reviewer could not see the value.
+// which an editor has masked another value is refused, because the reviewer could not see the value.
 func TestConfirmMasked(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)

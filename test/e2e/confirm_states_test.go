@@ -184,7 +184,7 @@ func TestConfirmContinues(t *testing.T) {
 }
 
 // A run that is killed at any of its requests can be finished. Each object is then as before or as
-// reviewed, or on its way from one to the other. If somebody has changed an object since, nothing is
+// reviewed, or on its way from one to the other. If another client has changed an object since, nothing is
 // written.
 func TestConfirmCut(t *testing.T) {
 	t.Parallel()

@@ -299,7 +299,7 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 	found := l.plan.Stored(now)
 	var lines []string
 	if p.Answer != nil {
-		// Nobody owns a field that admission adds only to the write, so that Stored does not see it.
+		// Stored does not see a field that admission adds only to the write, because no manager of ours owns it.
 		for _, added := range predict.Dropped(p.Answer, answer) {
 			if !slices.ContainsFunc(found, func(d review.Difference) bool { return d.Path == added.Path.String() }) {
 				lines = append(lines, added.Path.String()+": reviewed unchanged, now added")
