@@ -76,6 +76,10 @@ release: ## build and inspect all files of a release in dist/ (options: VERSION=
 release-tagged: release ## release, then fail unless krew-manifest.yaml, CHANGELOG.md and the chart match the tag
 	$(RELEASE) tagged
 
+.PHONY: release-prepare
+release-prepare: ## write VERSION=vX.Y.Z and today's date into CHANGELOG.md and the chart
+	sh test/release/prepare.sh '$(VERSION)'
+
 .PHONY: krew-ready
 krew-ready:
 	@$(RELEASE) ready
@@ -189,6 +193,10 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## check code, format, go.mod files
 	cd test/library && $(GO) mod tidy -diff
 	cd test/bench/peers && $(GO) mod tidy -diff
 	$(BIN)/actionlint -shellcheck= -pyflakes=
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities that the programs can reach; reads vuln.go.dev
+	$(GO) tool -modfile=test/tools/govulncheck/go.mod govulncheck ./cmd/...
 
 .PHONY: generate
 generate: ## write the tables of deprecated APIs from pinned Kubernetes releases

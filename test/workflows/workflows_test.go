@@ -58,7 +58,7 @@ func read(t *testing.T) map[string]workflow {
 
 // An action's tag can be moved to other code; a commit cannot.
 func TestActionsArePinned(t *testing.T) {
-	pinned := regexp.MustCompile(`^uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	pinned := regexp.MustCompile(`^uses: [a-z-]+/[a-z-]+(/[a-z-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	ours := regexp.MustCompile(`^uses: \./\.github/workflows/[a-z]+\.yml$`)
 	for name := range read(t) {
 		content, err := os.ReadFile(filepath.Join("../../.github/workflows", name))
@@ -92,13 +92,16 @@ func TestPermissions(t *testing.T) {
 	}
 	read := map[string]string{"contents": "read"}
 	want := map[string]map[string]string{
-		"ci.yml/check":        read,
-		"kubernetes.yml/test": read,
-		"nightly.yml/test":    read,
-		"pages.yml/test":      read,
-		"release.yml/check":   read,
-		"release.yml/full":    read,
-		"release.yml/release": {"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"},
+		"ci.yml/check":             read,
+		"kubernetes.yml/test":      read,
+		"nightly.yml/test":         read,
+		"pages.yml/test":           read,
+		"security.yml/govulncheck": read,
+		"security.yml/codeql":      {"contents": "read", "security-events": "write"},
+		"scorecard.yml/analysis":   {"contents": "read", "actions": "read", "security-events": "write", "id-token": "write"},
+		"release.yml/check":        read,
+		"release.yml/full":         read,
+		"release.yml/release":      {"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
