@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -350,10 +351,7 @@ func edits(document any) map[string]any {
 		case map[string]any:
 			for name, value := range at {
 				with := func(to any, remove bool) any {
-					fields := map[string]any{}
-					for other, value := range at {
-						fields[other] = value
-					}
+					fields := maps.Clone(at)
 					if fields[name] = to; remove {
 						delete(fields, name)
 					}

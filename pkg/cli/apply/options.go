@@ -153,7 +153,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	flags.lock.Add(cmd.Flags())
 	flags.live.Add(cmd.Flags())
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun,
-		"none, server (ask the server what would happen) or client (only report what would be sent)")
+		"none, server (ask what would happen) or client (send nothing)")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "",
 		"Apply only what was reviewed: the DIGEST that diff prints, or a file with the output of diff -o json")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
@@ -169,11 +169,10 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency")
-	verb.OutputFlag(cmd, &flags.output, output.OfApply, "; "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
-		output.JSONPath+"=TEMPLATE print the objects themselves; with --dry-run=client, "+output.Manifests+
-		" prints the input in apply order, without a server; with --dry-run=server, "+output.Role+
-		" prints the Roles and the ClusterRole that the run needs",
-		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.JSONPath+"=", output.Manifests, output.Role)
+	verb.OutputFlag(cmd, &flags.output, output.OfApply, "The formats "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
+		output.JSONPath+"=TEMPLATE print the objects themselves. With --dry-run=client, "+output.Manifests+
+		" prints the input in apply order, without a server. With --dry-run=server, "+output.Role+
+		" prints the Roles and the ClusterRole that the run needs")
 	flags.serverSide.Add(cmd.Flags())
 	return cmd
 }

@@ -97,7 +97,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.strict.Add(cmd.Flags())
 	flags.others.Add(cmd)
 	flags.serverSide.Add(cmd.Flags())
-	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "; or "+output.Markdown+", for a pull request", output.Markdown)
+	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "The format "+output.Markdown+" is for a pull request")
 	return cmd
 }
 

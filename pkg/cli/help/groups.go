@@ -66,7 +66,7 @@ func groups() []group {
 		},
 		{
 			"Preview and safety",
-			[]string{"dry-run", "apply confirm", "atomic", "cascade"},
+			[]string{"dry-run", "apply confirm", "rollback yes", "rollback confirm", "atomic", "cascade", "delete grace-period", "delete force", "delete remove-finalizer"},
 			[]string{
 				"others", "yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
 				connection.ExpectContext, connection.ExpectCluster,
@@ -74,7 +74,7 @@ func groups() []group {
 		},
 		{
 			"Waiting",
-			[]string{"wait", "for", "timeout"},
+			[]string{"wait", "for", "timeout", "delete explain-stuck", "delete fail-on-cause"},
 			[]string{
 				"wait-for", "any", "fail-on", "fail-on-cause", "timeout-for", "existence-timeout", "explain-ready",
 				"explain-stuck", "logs", "await-kinds",
@@ -138,7 +138,7 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 }
 
 // flagText formats a flag and its usage as kubectl does. Unless whole is set, it includes only the
-// first part of the usage.
+// first part of the usage, and the default.
 func flagText(f *pflag.Flag, columns int, whole bool) string {
 	short := "    "
 	if f.Shorthand != "" {
@@ -152,11 +152,12 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 		value = strings.TrimPrefix(value, " ")
 		value = "[=" + value + "]"
 	}
-	if whole {
-		usage += defaultOf(f)
-	} else {
+	if !whole {
 		usage, _, _ = strings.Cut(usage, ". ")
 		usage, _, _ = strings.Cut(usage, "; ")
+	}
+	if whole || f.Value.Type() != "string" { // A flag with words lists its default first.
+		usage += defaultOf(f)
 	}
 	return "  " + short + "--" + f.Name + value + "\n" + filled(strings.Fields(usage), "        ", columns) + "\n"
 }

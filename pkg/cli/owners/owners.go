@@ -100,7 +100,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
-	verb.OutputFlag(cmd, &flags.output, output.OfOwners, "; for many objects also "+output.HTML)
+	verb.OutputFlag(cmd, &flags.output, output.OfOwners, ", and "+output.HTML+" for many objects")
 	help.Words(cmd, "output", append(output.Formats(output.OfOwners), output.HTML)...)
 	help.Complete(cmd, "path", completion.Paths(c))
 	for _, flag := range []string{"manager", "expect", "from"} {

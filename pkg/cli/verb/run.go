@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -54,17 +53,20 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o, for the formats of a report. The usage lists them, except those that the text
-// in more describes.
-func OutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, described ...string) {
-	CompletedOutputFlag(cmd, format, r, more, nil, described...)
+// OutputFlag adds -o, for the formats of a report. The usage lists them, then has the sentences in
+// more, or what continues the list after a comma.
+func OutputFlag(cmd *cobra.Command, format *string, r output.Report, more string) {
+	CompletedOutputFlag(cmd, format, r, more, nil)
 }
 
 // CompletedOutputFlag is like OutputFlag, with a completion that offers more than the formats.
-func CompletedOutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, complete cobra.CompletionFunc, described ...string) {
+func CompletedOutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, complete cobra.CompletionFunc) {
 	formats := output.Formats(r)
-	listed := slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return slices.Contains(described, f) })
-	cmd.Flags().StringVarP(format, "output", "o", output.Table, "Output format: "+output.ListOf(listed)+more)
+	usage := "Output format: " + output.ListOf(formats)
+	if more != "" && !strings.HasPrefix(more, ",") {
+		usage += ". "
+	}
+	cmd.Flags().StringVarP(format, "output", "o", output.Table, usage+more)
 	if complete != nil {
 		help.Complete(cmd, "output", complete)
 	}

@@ -86,7 +86,7 @@ func (f *waitFlags) add(cmd *cobra.Command, c *connection.Connection) {
 	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule that decides whether objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off by default", unready.Lastings())
-	verb.CompletedOutputFlag(cmd, &f.output, output.OfWait, "; yaml, kyaml, name and jsonpath print the objects that met their conditions",
+	verb.CompletedOutputFlag(cmd, &f.output, output.OfWait, "The formats yaml, kyaml, name and jsonpath print the objects that met their conditions",
 		completion.JSONPaths(c, output.Formats(output.OfWait)))
 	help.Words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
