@@ -77,7 +77,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	f.input.AddFiles(cmd)
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
-	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of Helm releases; they are read from Secrets")
+	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of Helm releases; they are read from Secrets and ConfigMaps")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
 	verb.OutputFlag(cmd, &f.output, output.OfDeprecated, "")
 	help.Words(cmd, "release")

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
@@ -128,18 +128,19 @@ func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []ob
 // helmReleases reads the manifest from which the next upgrade of each release starts. If no revision
 // of a release succeeded, that is the failed one.
 func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
-	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
 	current := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status notin (superseded,uninstalled)"}
 	stored := inventory.Stored{}
-	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.SelectLarge(ctx, gvk, current, "type="+inventory.SecretType, stored.Add))
+	for _, place := range helmrelease.Places() {
+		s.missed(object.Ref{GVK: place.Kind, Namespace: s.namespace}, reader.SelectLarge(ctx, place.Kind, current, place.Fields, stored.Add))
+	}
 	for _, revisions := range stored {
 		base := revisions.Base()
 		s.missed(object.RefOf(base), s.helmRelease(ctx, base))
 	}
 }
 
-func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructured) error {
-	release, err := inventory.Decode(secret)
+func (s *search) helmRelease(ctx context.Context, stored *unstructured.Unstructured) error {
+	release, err := inventory.Decode(stored)
 	if errors.Is(err, inventory.ErrNoManifest) {
 		return nil
 	}
