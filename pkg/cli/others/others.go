@@ -135,22 +135,25 @@ func (c *Collector) Predicted(p *predict.Prediction) {
 		}) {
 			continue // The run acts as the tool, or takes the object over from it.
 		}
-		one := c.of(claim, object.RefOf(p.Live))
+		conflicts, overwrites := 0, 0
 		for _, taken := range slices.Concat(p.Taken, p.Overwritten) {
-			for _, o := range taken.Owners {
-				if slices.Contains(of.managers, o.Manager) {
-					c.lose(one, of, o.Operation)
-					break
-				}
+			i := slices.IndexFunc(taken.Owners, func(o managedfields.Owner) bool { return slices.Contains(of.managers, o.Manager) })
+			switch {
+			case i < 0:
+			case of.forces || taken.Owners[i].Operation != managedfields.Apply:
+				overwrites++
+			default:
+				conflicts++
 			}
 		}
-		c.mu.Unlock()
+		c.add(claim, object.RefOf(p.Live), conflicts, overwrites)
 	}
 }
 
-// of returns the claim's objects with the collector locked.
-func (c *Collector) of(claim applyset.Claim, ref object.Ref) *claimed {
+// add records an object of a claim, with the fields that the tool loses to the run.
+func (c *Collector) add(claim applyset.Claim, ref object.Ref, conflicts, overwrites int) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.all == nil {
 		c.all = map[applyset.Claim]*claimed{}
 	}
@@ -160,22 +163,14 @@ func (c *Collector) of(claim applyset.Claim, ref object.Ref) *claimed {
 	}
 	one := c.all[claim]
 	one.refs = append(one.refs, ref)
-	return one
-}
-
-func (*Collector) lose(one *claimed, of tool, operation string) {
-	if of.forces || operation != managedfields.Apply {
-		one.overwrites++
-	} else {
-		one.conflicts++
-	}
+	one.conflicts += conflicts
+	one.overwrites += overwrites
 }
 
 // Deleted records an object that the run would delete. Calls may be concurrent.
 func (c *Collector) Deleted(ref object.Ref, live *unstructured.Unstructured) {
 	for _, claim := range ClaimsOf(live) {
-		c.of(claim, ref)
-		c.mu.Unlock()
+		c.add(claim, ref, 0, 0)
 	}
 }
 
@@ -190,8 +185,7 @@ func (c *Collector) Given(live *unstructured.Unstructured, moves []event.Move) {
 			}
 		}
 		if conflicts > 0 {
-			c.of(claim, object.RefOf(live)).conflicts += conflicts
-			c.mu.Unlock()
+			c.add(claim, object.RefOf(live), conflicts, 0)
 		}
 	}
 }
