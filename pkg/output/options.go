@@ -43,6 +43,8 @@ type Options struct {
 	Flags              command.Flags
 	// Mask removes secret values from an event; nil masks nothing.
 	Mask func(event.Event) event.Event
+	// Stat counts the changes of a diff in the Table format, instead of showing them.
+	Stat bool
 	// External is the user's diff program. If External is set, it replaces the Table format.
 	External *External
 }

@@ -43,6 +43,7 @@ type flags struct {
 	strict     verb.StrictFlags
 	others     others.Flags
 	set        setrun.Flags
+	stat       bool
 	output     string
 	serverSide choices.ServerSideFlag
 }
@@ -97,6 +98,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.strict.Add(cmd.Flags())
 	flags.others.Add(cmd)
 	flags.serverSide.Add(cmd.Flags())
+	cmd.Flags().BoolVar(&flags.stat, "stat", false, "Only count the changes of each object")
 	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "The format "+output.Markdown+" is for a pull request")
 	return cmd
 }
@@ -110,10 +112,15 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	var externalErr error
 	print.External, externalErr = verb.ExternalDiff(in.Streams)
+	print.Stat = f.stat
+	var statErr error
+	if f.stat && f.output != output.Table {
+		statErr = errors.New("--stat and -o cannot be combined: other formats have the counts or all changes")
+	}
 	out, outErr := printer.ForDiff(print)
 	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules}
 	o.Input.Files.Empty = set.Prune
-	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, statErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // Execute reads the input and compares it with the cluster.

@@ -34,13 +34,14 @@ type diffTable struct {
 	takeovers takeovers
 	left      leftOver
 	reviewed  event.Reviewed // the plan, if something would change
+	counts    changeCounts   // of all objects, if only counts are printed
 	outside   *outside       // nil without an external program
 }
 
 // NewDiff returns the table of a diff.
 func NewDiff(b output.Base) output.Results {
-	t := &diffTable{Base: b, takeovers: takeovers{}, left: leftOver{}}
-	if b.External != nil {
+	t := &diffTable{Base: b, takeovers: takeovers{}, left: leftOver{}, counts: changeCounts{}}
+	if b.External != nil && !b.Stat {
 		t.outside = &outside{External: *b.External}
 	}
 	return t
@@ -63,6 +64,10 @@ func (t *diffTable) Handle(e event.Event) {
 	at := t.State.Place(compared.Ref)
 	if compared.Action == event.Kept {
 		t.stays.Add(at, compared)
+		return
+	}
+	if t.Stat {
+		t.texts.Add(at, t.stat(compared))
 		return
 	}
 	if compared.Action == event.Share {
@@ -107,7 +112,7 @@ func (t *diffTable) Flush() {
 		switch {
 		case t.outside != nil:
 			t.Screen.Note(text)
-		case t.written:
+		case t.written && !t.Stat:
 			t.Screen.Result("\n" + text)
 		default:
 			t.Screen.Result(text)
@@ -139,6 +144,9 @@ func (t *diffTable) Finish(ctx context.Context) error {
 
 func (t *diffTable) notes() []string {
 	lines := t.left.lines()
+	if sum := t.counts.String(); sum != "" {
+		lines = append(lines, "in all: "+sum)
+	}
 	if t.joining > 0 {
 		lines = append(lines, text.Count(t.joining, "object")+" to join the set, with no other change")
 	}
