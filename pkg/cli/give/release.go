@@ -11,9 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -45,7 +47,10 @@ func (o *scope) released(
 		}
 	}
 	if errors.As(err, new(*helmrelease.NotFoundError)) {
-		return nil, err
+		return nil, &object.HintedError{Err: err, Advice: object.HintOf(err) + ": use -f with their manifests and --to=" + inventory.Manager}
+	}
+	if errors.As(err, new(*inventory.BrokenError)) {
+		err = &object.HintedError{Err: err, Advice: otherRevision(named)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", of, err)
@@ -71,6 +76,12 @@ func (o *scope) released(
 		}
 	}
 	return next.declared(ctx, server, targets, of, release.Applied, emit)
+}
+
+// otherRevision is the advice for a release whose newest revision cannot be read.
+func otherRevision(of inventory.Release) string {
+	return fmt.Sprintf("use the manifest of another revision: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
+		of.Name, of.Namespace, command.Kubectl("k8sconnect", "give"), of.Namespace, inventory.Manager, of.Name, of.Namespace)
 }
 
 func targetsOf(ctx context.Context, c *connection.Connection, server *client.Client, release inventory.HelmRelease) ([]give.Target, error) {

@@ -51,7 +51,7 @@ func (e *NotFoundError) Error() string {
 
 // Hint names the command that lists releases.
 func (*NotFoundError) Hint() string {
-	return "helm list -A shows all releases. If Helm stores them in a database, they cannot be read: use -f with their manifests and --to=helm"
+	return "helm list -A shows all releases. Those that Helm stores in a database cannot be read"
 }
 
 // Find returns the stored revisions of one release, or a *NotFoundError. It reads ConfigMaps only if

@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
 // Manager is Helm's field manager.
@@ -75,9 +73,9 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
+// Hint names the command that shows whether Helm can read the revisions.
 func (e *BrokenError) Hint() string {
-	return fmt.Sprintf("use the manifest of another revision: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
-		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
+	return fmt.Sprintf("see: helm history %s -n %s", e.Release, e.Namespace)
 }
 
 // ErrNoManifest reports that a release contains no objects, except perhaps hooks.

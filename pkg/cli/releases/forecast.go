@@ -33,6 +33,8 @@ type release struct {
 	pieces   []*piece
 	leaving  []helmrelease.Object
 	out      event.Release
+	// isRead means that the newest revision was decoded.
+	isRead bool
 	// chart is the file with the chart output; empty if there is none.
 	chart string
 }
@@ -136,7 +138,7 @@ func (r *release) judge() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: redact.Error(p.Declared, p.refused)})
 		}
 		if p.live == nil {
-			if r.base[p.Ref] != nil {
+			if r.base[p.Ref] != nil && p.refused == nil {
 				out.Gone = append(out.Gone, p.Ref)
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -94,7 +95,8 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 
 func (r *reader) release(ctx context.Context, named inventory.Release, revisions inventory.Revisions) (*release, error) {
 	out := &release{chart: r.chartFile, base: map[object.Ref]*unstructured.Unstructured{}}
-	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manager: inventory.Manager, Manifest: "the stored manifest"}
+	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manifest: "the stored manifest"}
+	out.out.Revision, _ = strconv.Atoi(revisions.Last.GetLabels()["version"])
 	missed := func(u *unstructured.Unstructured, err error) *release {
 		out.out.Unread = append(out.out.Unread, event.Unread{Ref: object.RefOf(u), Err: err})
 		return out
@@ -110,6 +112,7 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 		}
 	}
 	out.HelmRelease = last
+	out.isRead = true
 	out.Name, out.Namespace = named.Name, cmp.Or(last.Namespace, named.Namespace)
 	out.out.Revision, out.out.Status, out.out.ServerSide = last.Version, last.Info.Status, last.Applies()
 	out.migrates = !base.Applies()
@@ -211,7 +214,9 @@ func (r *reader) live(ctx context.Context, all []*release) {
 	}
 	_ = group.Wait()
 	for _, one := range all {
-		one.out.Manager = one.manager()
+		if one.isRead {
+			one.out.Manager = one.manager()
+		}
 	}
 }
 

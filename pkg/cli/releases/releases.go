@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -18,8 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 type flags struct {
@@ -76,8 +80,10 @@ Exit status: 0 all would succeed, 1 one would fail, 2 could not tell.`,
 func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	o := &options{everywhere: f.everywhere, chartFile: f.chartOutput}
 	var chartErr, outErr error
+	var nameErr error
 	if len(in.Args) > 0 {
 		o.name = in.Args[0]
+		nameErr = checkName(o.name)
 	}
 	switch {
 	case f.chartOutput == "":
@@ -89,7 +95,19 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	o.out, outErr = printer.ForReleases(print)
-	return o, errors.Join(chartErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(nameErr, chartErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// checkName returns an error for what cannot be the name of a release. The server would refuse a label
+// selector with it.
+func checkName(name string) error {
+	if namespace, own, ok := strings.Cut(name, "/"); ok {
+		return object.Hinted("use: "+command.Kubectl("k8sconnect", "releases", own)+" -n "+text.ShellQuote(namespace), "%q is not the NAME of a release", name)
+	}
+	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
+		return object.Hinted("helm list -A shows all releases", "%q is not the NAME of a release: %s", name, faults[0])
+	}
+	return nil
 }
 
 func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
@@ -106,17 +124,17 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	if r.own, _, err = in.Namespace(); err != nil {
 		return err
 	}
-	if !o.everywhere {
-		if missing := target.MissingNamespace(ctx, server, r.own); missing != "" {
-			o.out.Print(event.Warned{Text: missing})
-		}
-	}
 	found, err := r.read(ctx)
-	if err != nil {
-		return err
-	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if len(found.Found) == 0 && !o.everywhere {
+		if missing := target.MissingNamespace(ctx, server, r.own); missing != "" {
+			return errors.New(missing)
+		}
+	}
+	if err != nil {
+		return err
 	}
 	o.out.Print(found)
 	unread := survey.Unread(found.Unread, "releases are stored in Secrets or ConfigMaps; reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")

@@ -86,7 +86,7 @@ func (s *site) store(t *testing.T, name string, inSecret bool, manifest string) 
 	t.Helper()
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	_, err := fmt.Fprintf(w, `{"name": %q, "namespace": "requests", "version": 1, "apply_method": "ssa", "info": {"status": "deployed"}, "manifest": %q}`, name, manifest)
+	_, err := fmt.Fprintf(w, `{"name": %q, "namespace": %q, "version": 1, "apply_method": "ssa", "info": {"status": "deployed"}, "manifest": %q}`, name, s.namespace, manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
