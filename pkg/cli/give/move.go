@@ -95,7 +95,8 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 	}
 	revisions, err := helmrelease.Find(ctx, server, named)
 	if errors.As(err, new(*helmrelease.NotFoundError)) && isNew {
-		return out, nil // It will be installed.
+		out.Absent = true // It will be installed.
+		return out, nil
 	}
 	if err != nil {
 		return out, err
@@ -211,7 +212,11 @@ func left(open []object.Ref, from, to move.Tool) string {
 		return false
 	}
 	if some(false, to) {
-		todo = append(todo, "add them to the source of "+to.Name+" and let it run")
+		add := "add them to the source of " + to.Name + " and let it run"
+		if to.Absent {
+			add = "install " + to.Name + ", which does not exist yet, with them in its chart"
+		}
+		todo = append(todo, add)
 	}
 	if some(true, from) {
 		todo = append(todo, "remove them from the source of "+from.Name+" and let it run")

@@ -37,6 +37,8 @@ type Tool struct {
 	Keep, KeepValue string
 	// KeepList means that the annotation is a list, separated by commas.
 	KeepList bool
+	// Absent means that a Helm release is not installed yet.
+	Absent bool
 	// Lists reports whether the tool's current revision or inventory lists an object.
 	Lists func(object.Ref) bool
 }
@@ -76,7 +78,7 @@ func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
 
 // Run moves the targets one after the other. It can be repeated after each interruption. The last
 // repetition, when only the new tool lists an object, removes the mark that keeps it. Run returns
-// the objects whose move is not finished.
+// the objects whose move has begun, but is not finished.
 func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, err error) {
 	refs := make([]object.Ref, len(targets))
 	for i, t := range targets {
@@ -89,14 +91,14 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 		if ctx.Err() != nil {
 			return open, context.Cause(ctx)
 		}
-		out, finished := e.one(ctx, t)
+		out, isOpen := e.one(ctx, t)
 		switch out.Action { //nolint:exhaustive // the other actions are successes
 		case event.Failed:
 			incomplete.Failed++
 		case event.Unknown:
 			incomplete.Unknown++
 		}
-		if !finished {
+		if isOpen {
 			open = append(open, t.Ref)
 		}
 		e.Emit(out)
@@ -110,7 +112,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 // one moves one object, in this order: the mark that makes the old tool keep it, then the marks of the
 // new tool, then the owners. After each request, the old tool either still owns the object or keeps
 // it, so neither tool deletes it.
-func (e *Engine) one(ctx context.Context, t Target) (out event.Given, finished bool) {
+func (e *Engine) one(ctx context.Context, t Target) (out event.Given, isOpen bool) {
 	out = event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for attempts := retry.At(t.Ref); ; {
 		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
@@ -134,13 +136,13 @@ func (e *Engine) one(ctx context.Context, t Target) (out event.Given, finished b
 		}
 		if err != nil {
 			out.Action, out.Err = event.Unknown, err
-			return out, false
+			return out, len(done) > 1 // The last one is the step that failed.
 		}
 		out.Action = event.Handed
 		if out.Reason = strings.Join(done, "; "); len(done) == 0 {
 			out.Action = event.Unchanged
 		}
-		return out, e.leaves(t.Ref)
+		return out, !e.leaves(t.Ref)
 	}
 }
 

@@ -234,3 +234,34 @@ func TestMoveBetweenTools(t *testing.T) {
 		"argocd.argoproj.io/tracking-id": "shop:/ConfigMap:argocd/moves", "kustomize.toolkit.fluxcd.io/prune": "disabled", "kustomize.toolkit.fluxcd.io/ssa": "Merge",
 	}, "argocd-controller Apply")
 }
+
+// Only an object whose move has begun has something left to do in the sources, and a receiver that does
+// not exist is named as such.
+func TestMoveOfWhatCannotMove(t *testing.T) {
+	s := newSite(t, "cannot-move")
+	h := chart.NewHelm(t, s.KubeconfigPath)
+	text := strings.ReplaceAll(stays, "NAME", "x")
+	h.Run(t, "install", "old", folder(t, s, text+moved), "-n", s.namespace)
+	s.apply(t, "someone", "{apiVersion: v1, kind: ConfigMap, metadata: {name: apart}}")
+	move := []string{"--from-release=cannot-move/old", "--to-release=cannot-move/next"}
+	status, out := s.give(t, append(move, "cm/apart")...)
+	if status != 1 || strings.Contains(out, "not finished") || !strings.Contains(out, "belongs neither to") {
+		t.Errorf("an object of neither: exit status %d:\n%s", status, out)
+	}
+	if status, out = s.give(t, append(move, "cm/none")...); status != 2 || strings.Contains(out, "not finished") {
+		t.Errorf("no such object: exit status %d:\n%s", status, out)
+	}
+	status, out = s.give(t, append(move, "cm/moves", "cm/apart")...)
+	out = strings.Join(strings.Fields(out), " ")
+	if want := "the move of configmap/moves -n cannot-move is not finished: install Helm release cannot-move/next, which does not exist yet, with it in its chart"; status != 1 || !strings.Contains(out, want) {
+		t.Errorf("a receiver that does not exist: exit status %d:\n%s", status, out)
+	}
+	s.kubectl(t, "", "label", "secret", "-n", s.namespace, "-l", "owner=helm", "name=torn", "--overwrite")
+	status, out = s.give(t, "--helm-release=cannot-move/torn", "--from=x")
+	if want := "helm get manifest torn -n cannot-move --revision=N |"; status != 2 || !strings.Contains(out, want) {
+		t.Errorf("a broken release: exit status %d:\n%s", status, out)
+	}
+	if status, out = s.give(t, "--helm-release=cannot-move/none", "--from=x"); status != 2 || !strings.Contains(out, "use -f with their manifests and --to=helm") {
+		t.Errorf("no such release: exit status %d:\n%s", status, out)
+	}
+}
