@@ -39,8 +39,9 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
 		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
-		help.Complete(cmd, verb.SetFlag, known.completeSets)
-		help.Complete(cmd, verb.SetFlagOfKubectl, known.completeSets)
+		for _, flag := range []string{verb.SetFlag, verb.SetFlagOfKubectl, "from-set", "to-set"} {
+			help.Complete(cmd, flag, known.completeSets)
+		}
 		help.Words(cmd, "color", "auto", "always", "never")
 		help.Words(cmd, "dry-run", "none", "server", "client")
 		help.Words(cmd, "validate", "strict", "warn", "ignore")

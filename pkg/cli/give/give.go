@@ -79,8 +79,8 @@ PATH, it skips fields that this apply would remove. --helm-release reads the
 stored manifest; with --chart-output, it reads the next one. With --inventory-of
 or --helm-release, -f names the manifests of the tool's next run.
 
---from-release and --from-inventory move whole objects to another release or
-tool. Then the command also writes the marks of both.
+--from-release, --from-inventory and --from-set move whole objects to another
+release, tool or set. Then the command also writes the marks of both.
 
 Exit status: 0 ownership given, 1 refused or the receiver's next apply still
 conflicts, 2 could not tell.`,

@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
@@ -22,30 +24,34 @@ import (
 )
 
 // moveFlags name the old and the new owner of whole objects.
-type moveFlags struct{ fromRelease, toRelease, fromInventory, toInventory string }
+type moveFlags struct{ fromRelease, toRelease, fromInventory, toInventory, fromSet, toSet string }
 
 func (f *moveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.fromRelease, "from-release", "", "Helm release, NAMESPACE/NAME, from which to move whole objects. Requires --to-release or --to-inventory")
+	flags.StringVar(&f.fromRelease, "from-release", "", "Helm release, NAMESPACE/NAME, from which to move whole objects. Requires one of the flags --to-release, --to-inventory and --to-set")
 	flags.StringVar(&f.toRelease, "to-release", "", "Helm release, NAMESPACE/NAME, that receives the objects")
-	flags.StringVar(&f.fromInventory, "from-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, from which to move whole objects. Requires --to-release or --to-inventory")
+	flags.StringVar(&f.fromInventory, "from-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, from which to move whole objects")
 	flags.StringVar(&f.toInventory, "to-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, that receives the objects")
+	flags.StringVar(&f.fromSet, "from-set", "", "Set, [KIND[.GROUP]/]NAME as in apply --apply-set, from which to move whole objects")
+	flags.StringVar(&f.toSet, "to-set", "", "Set, [KIND[.GROUP]/]NAME as in apply --apply-set, whose next apply receives the objects")
 }
 
-// party is the old or the new owner: a Helm release, or an object with an inventory.
+// party is the old or the new owner: a Helm release, an object with an inventory, or a set.
 type party struct {
 	release   *inventory.Release
 	inventory *inventory.Of
+	set       string
 }
 
-func (f *moveFlags) given() bool {
-	return f.fromRelease != "" || f.toRelease != "" || f.fromInventory != "" || f.toInventory != ""
-}
+func (f *moveFlags) given() bool { return *f != moveFlags{} }
 
 func (f *moveFlags) parties() (from, to party, err error) {
-	parse := func(flag, release, of string) (party, error) {
+	parse := func(flag, release, of, set string) (party, error) {
 		switch {
-		case release != "" && of != "":
-			return party{}, fmt.Errorf("--%s-release and --%s-inventory cannot be combined", flag, flag)
+		case release != "" && of != "", set != "" && release+of != "":
+			return party{}, fmt.Errorf("only one of --%s-release, --%s-inventory and --%s-set can be used", flag, flag, flag)
+		case set != "":
+			_, _, err := applyset.ParseName(set)
+			return party{set: set}, verb.FlagError("--"+flag+"-set", err)
 		case release != "":
 			named, err := parseRelease("--"+flag+"-release", release)
 			return party{release: named}, err
@@ -56,15 +62,19 @@ func (f *moveFlags) parties() (from, to party, err error) {
 			}
 			return party{inventory: &parsed}, nil
 		}
-		return party{}, fmt.Errorf("to move an object, name its old and its new owner: --%s-release or --%s-inventory is missing", flag, flag)
+		return party{}, fmt.Errorf("to move an object, name its old and its new owner: one of --%s-release, --%s-inventory and --%s-set is missing", flag, flag, flag)
 	}
-	from, fromErr := parse("from", f.fromRelease, f.fromInventory)
-	to, toErr := parse("to", f.toRelease, f.toInventory)
+	from, fromErr := parse("from", f.fromRelease, f.fromInventory, f.fromSet)
+	to, toErr := parse("to", f.toRelease, f.toInventory, f.toSet)
 	if err := errors.Join(fromErr, toErr); err != nil {
 		return from, to, err
 	}
 	if f.fromRelease != "" && f.fromRelease == f.toRelease || f.fromInventory != "" && f.fromInventory == f.toInventory {
 		return from, to, errors.New("the old and the new owner are the same")
+	}
+	if from.set != "" && to.set != "" {
+		return from, to, object.Hinted("apply the objects with --apply-set="+text.ShellQuote(to.set)+" --allow-join, then remove them from the manifests of the old set",
+			"a move between two sets needs no give")
 	}
 	return from, to, nil
 }
@@ -80,8 +90,11 @@ func parseRelease(flag, given string) (*inventory.Release, error) {
 
 // tool returns what a move needs to know about a party.
 func (p party) tool(ctx context.Context, c *connection.Connection, server *client.Client, isNew bool) (move.Tool, error) {
-	if p.inventory != nil {
+	switch {
+	case p.inventory != nil:
 		return p.ofInventory(ctx, c, server, isNew)
+	case p.set != "":
+		return p.ofSet(ctx, c, server, isNew)
 	}
 	return helmTool(ctx, c, server, *p.release, isNew)
 }
@@ -211,6 +224,9 @@ func left(open []object.Ref, from, to move.Tool) string {
 		}
 		return false
 	}
+	if from.Keep == "" { // An apply of the set would refuse the objects, and one by kubectl would take them back.
+		todo = append(todo, "remove them from the manifests of "+from.Name+" before its next apply")
+	}
 	if some(false, to) {
 		add := "add them to the source of " + to.Name + " and let it run"
 		if to.Absent {
@@ -218,10 +234,12 @@ func left(open []object.Ref, from, to move.Tool) string {
 		}
 		todo = append(todo, add)
 	}
-	if some(true, from) {
-		todo = append(todo, "remove them from the source of "+from.Name+" and let it run")
+	if from.Keep != "" {
+		if some(true, from) {
+			todo = append(todo, "remove them from the source of "+from.Name+" and let it run")
+		}
+		todo = append(todo, "repeat this command, which then removes the annotation "+from.Keep)
 	}
-	todo = append(todo, "repeat this command, which then removes the annotation "+from.Keep)
 	message := strings.Join(todo, "; then ")
 	if len(open) == 1 {
 		message = strings.ReplaceAll(message, " them ", " it ")
@@ -233,7 +251,7 @@ func left(open []object.Ref, from, to move.Tool) string {
 func (f *flags) checkMove() error {
 	selects := cmp.Or(f.to, f.as, f.helmRelease, f.inventoryOf, f.chartOutput) != "" || len(f.from) > 0 || f.share || f.release
 	if selects {
-		return errors.New("a move of whole objects (--from-release, --from-inventory) cannot be combined with flags that select fields or managers")
+		return errors.New("a move of whole objects (--from-release, --from-inventory, --from-set) cannot be combined with flags that select fields or managers")
 	}
 	return nil
 }

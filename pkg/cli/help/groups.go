@@ -61,7 +61,8 @@ func groups() []group {
 			[]string{"take", "yield", "to", "from", "path", "manager", "expect"},
 			[]string{
 				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
-				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory", "status", "owners history", "since", "migrate-versions",
+				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory",
+				"from-set", "to-set", "status", "owners history", "since", "migrate-versions",
 			},
 		},
 		{

@@ -1,5 +1,5 @@
-// Package move moves live objects from one tool to another: from a Helm release to another, or to and
-// from Flux and Argo CD. It changes only marks and owners. Start with [Engine.Run].
+// Package move moves live objects from one tool to another: between Helm releases, Flux, Argo CD and
+// sets. It changes only marks and owners. Start with [Engine.Run].
 package move
 
 import (
@@ -24,7 +24,7 @@ import (
 // be the new tool's, whose next apply would remove the mark while the old tool still lists the object.
 const Keeper = "k8sconnect-move"
 
-// Tool is a release or another owner of objects.
+// Tool is a release, a set or another owner of objects.
 type Tool struct {
 	// Name is for messages, such as "Helm release shop/web".
 	Name    string
@@ -33,8 +33,12 @@ type Tool struct {
 	Operation string
 	// Labels and Annotations are its marks on an object. A value may contain the placeholder OBJECT.
 	Labels, Annotations map[string]string
-	// Keep is the annotation that makes the tool keep an object that is no longer in its source.
+	// Keep is the annotation that makes the tool keep an object that is no longer in its source. It is
+	// empty if the tool deletes only objects with its marks.
 	Keep, KeepValue string
+	// Joins means that only the tool's own next run writes its marks. If a set marked an object that is
+	// not in its input yet, its next run would delete the object.
+	Joins bool
 	// KeepList means that the annotation is a list, separated by commas.
 	KeepList bool
 	// Absent means that a Helm release is not installed yet.
@@ -196,7 +200,7 @@ func (e *Engine) carryOut(ctx context.Context, t Target, live *unstructured.Unst
 func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	ref := object.RefOf(live)
 	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)
-	if !isFrom && !isTo {
+	if !isFrom && !isTo && !isKept(live) {
 		return nil, fmt.Errorf("it belongs neither to %s nor to %s", e.From.Name, e.To.Name)
 	}
 	var steps []step
@@ -208,7 +212,11 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
 	}
 	if marks := e.marks(live); marks != nil {
-		steps = append(steps, step{"marked as " + e.To.Name, e.To.Manager, marks, nil})
+		text := "marked as " + e.To.Name
+		if e.To.Joins {
+			text = "no longer marked as " + e.From.Name
+		}
+		steps = append(steps, step{text, e.To.Manager, marks, nil})
 	}
 	done, err := e.transfer(live, e.marks(live) != nil)
 	if err != nil {
@@ -226,7 +234,7 @@ func annotations(values map[string]any) map[string]any { return map[string]any{"
 func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) {
 	now := live.GetAnnotations()[e.From.Keep]
 	switch {
-	case now == e.From.KeepValue, e.From.KeepList && slices.Contains(strings.Split(now, ","), e.From.KeepValue):
+	case e.From.Keep == "", now == e.From.KeepValue, e.From.KeepList && slices.Contains(strings.Split(now, ","), e.From.KeepValue):
 		return "", false
 	case e.From.KeepList && now != "":
 		return now + "," + e.From.KeepValue, true
@@ -237,9 +245,8 @@ func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) 
 // unkept returns the value of the annotation without what this package added; nil removes it. kept is
 // false if this package did not add it.
 func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) {
-	added := slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Keeper })
 	now, found := live.GetAnnotations()[e.From.Keep]
-	if !added || !found {
+	if !isKept(live) || !found {
 		return nil, false
 	}
 	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == e.From.KeepValue })
@@ -247,6 +254,11 @@ func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) 
 		return strings.Join(rest, ","), true
 	}
 	return nil, true
+}
+
+// isKept reports whether this package added the annotation that keeps the object.
+func isKept(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Keeper })
 }
 
 // marked reports whether an object carries all marks of a tool.
@@ -272,12 +284,15 @@ func (Tool) value(value string, live *unstructured.Unstructured) string {
 }
 
 // marks returns a patch of the metadata that replaces the marks of the old tool by those of the new
-// one; nil if nothing changes.
+// one; nil if nothing changes. It does not remove the marks of a third tool.
 func (e *Engine) marks(live *unstructured.Unstructured) map[string]any {
 	replace := func(now, old, next map[string]string) map[string]any {
 		out := map[string]any{}
-		for key := range old {
-			if _, stays := next[key]; !stays && now[key] != "" {
+		if e.To.Joins {
+			next = nil
+		}
+		for key, value := range old {
+			if _, stays := next[key]; !stays && now[key] != "" && now[key] == e.From.value(value, live) {
 				out[key] = nil
 			}
 		}
