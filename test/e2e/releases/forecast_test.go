@@ -44,20 +44,20 @@ func TestForecastsAreRight(t *testing.T) {
 				t.Parallel()
 				site := newSite(t, fmt.Sprintf("forecast-%d", seed))
 				var n counts
-				site.story(t, rand.New(rand.NewPCG(uint64(seed), 51)), rounds, &n)
+				site.story(t, rand.New(rand.NewPCG(uint64(seed), 51)), rounds, seed%2 == 0, &n)
 				t.Logf("%+v", n)
 				total.add(n)
 			})
 		}
 	})
 	t.Logf("%+v", total.counts)
-	if total.ready == 0 || total.failing == 0 || total.settled == 0 || total.refusedServerSide == 0 {
+	if total.ready == 0 || total.failing == 0 || total.settled == 0 || total.refusedServerSide == 0 || total.values == 0 {
 		t.Errorf("too few cases of some kind: %+v", total.counts)
 	}
 }
 
 type counts struct {
-	forecasts, ready, failing, refused, settled, overwritten, refusedServerSide, gone, foreign int
+	forecasts, ready, failing, refused, settled, overwritten, values, refusedServerSide, gone, foreign int
 }
 
 type sum struct {
@@ -74,16 +74,16 @@ func (s *sum) add(n counts) {
 	s.refused += n.refused
 	s.settled += n.settled
 	s.overwritten += n.overwritten
+	s.values += n.values
 	s.refusedServerSide += n.refusedServerSide
 	s.gone += n.gone
 	s.foreign += n.foreign
 }
 
 // story upgrades one release again and again.
-func (s *site) story(t *testing.T, r *rand.Rand, rounds int, total *counts) {
+func (s *site) story(t *testing.T, r *rand.Rand, rounds int, client bool, total *counts) {
 	of := some(r, kinds(), 3+r.IntN(4))
 	chart := folder(t, template(r, of))
-	client := r.IntN(5) < 2
 	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, "--server-side="+strconv.FormatBool(!client))
 	for range rounds {
 		if t.Failed() {
@@ -164,6 +164,11 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	if wantStatus := map[string]int{"ready": 0, "fails": 1}[f.Forecast]; status != wantStatus {
 		t.Errorf("exit status %d, forecast %s", status, f.Forecast)
 	}
+	client := !f.ServerSide && !slices.Contains(upgrade, "--server-side=true")
+	var before objects
+	if client {
+		before = s.live(t)
+	}
 	_, err := s.helm.Try(t.Context(), upgrade...)
 	switch {
 	case f.Forecast != "ready" && f.Forecast != "fails", fails != (err != nil):
@@ -171,7 +176,10 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 		return false
 	case !fails:
 		total.ready++
-		s.overwritten(t, f, upgrade, total)
+		if client {
+			s.overwritten(t, f, total)
+			s.written(t, f, before, total)
+		}
 		return false
 	case len(f.Refusals) > 0 || f.Refused != nil:
 		total.refused++
@@ -210,14 +218,10 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 }
 
 // overwritten checks that a client-side upgrade has set the fields that it was forecast to overwrite.
-func (s *site) overwritten(t *testing.T, f forecast, upgrade []string, total *counts) {
+func (s *site) overwritten(t *testing.T, f forecast, total *counts) {
 	t.Helper()
-	if f.ServerSide || slices.Contains(upgrade, "--server-side=true") {
-		return
-	}
 	for _, o := range f.Overwrites {
-		kind := kinds()[slices.IndexFunc(kinds(), func(k kindOf) bool { return k.name == o.Kind })]
-		live, err := s.of(kind.gvr).Get(t.Context(), o.Name, metav1.GetOptions{})
+		live, err := s.of(s.kinds[o.Kind]).Get(t.Context(), o.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

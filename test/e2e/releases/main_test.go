@@ -32,11 +32,16 @@ type site struct {
 	dynamic.Interface
 	helm      *chart.Helm
 	namespace string
+	// kinds are the kinds of the charts' objects.
+	kinds map[string]schema.GroupVersionResource
 }
 
 func newSite(t *testing.T, namespace string) *site {
 	t.Helper()
-	s := &site{Cluster: shared.Cluster(t), namespace: namespace}
+	s := &site{Cluster: shared.Cluster(t), namespace: namespace, kinds: map[string]schema.GroupVersionResource{}}
+	for _, kind := range kinds() {
+		s.kinds[kind.name] = kind.gvr
+	}
 	config, err := s.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
