@@ -70,6 +70,7 @@ func (s *setStory) must(t *testing.T, when string, status int, out string) {
 // whichever tool runs first, and recreates none. Not even a prune deletes the objects while the
 // manifests of the set lack them.
 func TestMoveToSetKilledAfterEachWrite(t *testing.T) {
+	t.Setenv("KUBECTL_APPLYSET", "true")
 	type story struct {
 		kill             int
 		oldFirst, client bool
@@ -96,6 +97,8 @@ func TestMoveToSetKilledAfterEachWrite(t *testing.T) {
 			status, out = s.set(t, false)
 			s.must(t, "the set is applied without the objects", status, out)
 			s.same(t, "the set was applied without the objects")
+			s.kubectl(t, source("set", false), "apply", "--server-side", "--force-conflicts", "--prune", "--applyset=secret/shop", "-f", "-")
+			s.same(t, "kubectl, which honours no annotation, has pruned the set")
 			if at.kill <= 4 { // The second object was not protected yet, so the old chart still has it.
 				status, out := s.plugin(t, move...)
 				s.must(t, "repeated", status, out)
