@@ -107,6 +107,14 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	return paths, nil
 }
 
+// Leaves reports whether a choice leaves a path that the manifest does not set to these owners.
+func (p Predictor) Leaves(item plan.Item, path fieldpath.Path, owners []managedfields.Owner) bool {
+	annotated, _ := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]) // Check reports the error.
+	return slices.ContainsFunc(slices.Concat(p.Yield, annotated, p.Standing.Yield), func(c Choice) bool {
+		return c.Names(item.Ref, item.Kind) && c.Path.Covers(path) && c.meansAll(owners)
+	})
+}
+
 func (p Predictor) flagsWithManager() []message {
 	var all []message
 	for flag, choices := range map[string][]Choice{"--take": p.Take, "--yield": p.Yield} {

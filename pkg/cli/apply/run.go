@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/additions"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
@@ -23,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -91,6 +93,7 @@ type run struct {
 	lock      *setrun.Locking
 	preflight *preflight.Run
 	leaving   *setrun.LeavingMembers
+	added     *additions.Collector
 	// wait waits for objects to be ready; nil if the run waits for nothing.
 	wait func(context.Context, []plan.Item) error
 	emit func(event.Event)
@@ -114,7 +117,7 @@ func (o *Options) check(p *plan.Plan) error { return choices.Check(p, o.Predicto
 // begin connects to the cluster and plans the run. It writes nothing. in.Cmd.Context() outlives ctx,
 // which ends when --timeout expires.
 func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
-	r := &run{Options: o, connection: in.Connection, predictor: o.Predictor, leaving: &setrun.LeavingMembers{Leave: o.Set.Leave}}
+	r := &run{Options: o, connection: in.Connection, predictor: o.Predictor, leaving: &setrun.LeavingMembers{Leave: o.Set.Leave}, added: &additions.Collector{Predictor: o.Predictor}}
 	if o.Set.Name != "" && o.dryRun == object.DryRunNone {
 		r.lock = setrun.New(in.Connection, o.Run, o.LockWithin, o.Out.Print)
 	}
@@ -147,7 +150,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 	e := &apply.Engine{
 		Server: r.client, Predictor: r.predictorOf(member), Scope: r.Input.Scope, Prefetched: r.prefetched,
 		DryRun: r.dryRun, AwaitKinds: r.awaitKinds, ContinueOnConflict: r.continueOnConflict, Objects: r.objects,
-		Decide: r.live.Asks(len(r.plan.Phases)), Wait: r.wait, OnRead: r.preflight.See,
+		Decide: r.live.Asks(len(r.plan.Phases)), Wait: r.wait, OnRead: r.see,
 		Remove: removal.Remover{Client: r.client, Emit: r.Out.Print}.Remove,
 		Emit:   emit,
 	}
@@ -164,7 +167,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 			c.Warn(r.Out.Print)
 		}
 		e.OnRead = func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
-			r.preflight.See(item, before, after, changes)
+			r.see(item, before, after, changes)
 			r.leaving.See(item, before, after, changes)
 		}
 	} else {
@@ -177,6 +180,17 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 		}
 	}
 	return e
+}
+
+func (r *run) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	r.preflight.See(item, before, after, changes)
+	if before == nil {
+		return
+	}
+	r.added.See(item, after, func(o managedfields.Owner) bool { // A dry run does not show the adoption.
+		from := r.predictor.AdoptFrom
+		return r.dryRun != object.DryRunNone && (slices.Contains(from.Always, o.Manager) || slices.Contains(from.Once, o.Manager))
+	})
 }
 
 // predictorOf returns the predictor for a run of the set, or for a run without a set.
@@ -198,6 +212,7 @@ func (r *run) carryOut(ctx context.Context, e *apply.Engine) error {
 		reader = r.client.NoRetry()
 	}
 	r.preflight.Report(ctx, r.plan, reader)
+	r.added.Report(r.Out.Print)
 	if r.dryRun == object.DryRunNone {
 		r.preflight.ReportKept(ctx)
 		if err == nil && r.Awaited.Waits() {

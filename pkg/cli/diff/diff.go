@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/additions"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
@@ -27,6 +28,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -160,6 +162,7 @@ type run struct {
 	preflight  *preflight.Run
 	leaving    *setrun.LeavingMembers
 	claimed    *others.Collector
+	added      *additions.Collector
 	// found collects what apply would change.
 	found *review.Plan
 	// identify begins to read the identity of the cluster, once something would change. It is nil if
@@ -172,7 +175,7 @@ type run struct {
 func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, error) {
 	r := &run{
 		Options: o, connection: c, predictor: o.Predictor, leaving: &setrun.LeavingMembers{Leave: o.Set.Leave},
-		claimed: &others.Collector{Manager: o.Predictor.Manager}, found: cmp.Or(o.Found, &review.Plan{}),
+		claimed: &others.Collector{Manager: o.Predictor.Manager}, added: &additions.Collector{Predictor: o.Predictor}, found: cmp.Or(o.Found, &review.Plan{}),
 	}
 	var err error
 	if r.client, err = c.Connect(ctx, o.Run, 0, o.Out.Print); err != nil {
@@ -197,7 +200,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 	e := &diff.Engine{
 		Server: r.client, Predictor: r.predictor, Prefetched: r.Input.Prefetched(), OnRead: r.preflight.See,
 		Emit: r.emit, Unmasked: r.found.SeeSecret,
-		Judged: func(p *predict.Prediction) { r.found.Learn(p.Item.Object, p.Live) },
+		Judged: r.judged,
 	}
 	if member != nil {
 		e.Predictor.Take = slices.Concat(e.Predictor.Take, r.Set.AdoptionChoices())
@@ -206,7 +209,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 	}
 	e.Admit = r.others.Admit(r.predictor.Manager)
 	e.Judged = func(p *predict.Prediction) {
-		r.found.Learn(p.Item.Object, p.Live)
+		r.judged(p)
 		if p.Verdict != noop.Unchanged {
 			r.claimed.Predicted(p)
 		}
@@ -217,6 +220,15 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		r.leaving.See(item, before, after, changes)
 	}
 	return e
+}
+
+func (r *run) judged(p *predict.Prediction) {
+	r.found.Learn(p.Item.Object, p.Live)
+	after := p.Answer
+	if after == nil || p.Live == nil {
+		after = p.Live
+	}
+	r.added.See(p.Item, after, func(o managedfields.Owner) bool { return slices.ContainsFunc(p.Adoption.Adopted, o.Equal) })
 }
 
 func (r *run) emit(e event.Event) {
@@ -233,6 +245,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)
 	r.claimed.Warn(r.Out.Print)
+	r.added.Report(r.Out.Print)
 	return err
 }
 

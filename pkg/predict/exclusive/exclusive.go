@@ -1,0 +1,190 @@
+// Package exclusive finds the fields that others have added to an object: the fields that other
+// managers own and the manifest lacks. Start with [Additions]. The package sends no requests.
+package exclusive
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// Addition is a field, a list item, or a value with everything below it.
+type Addition struct {
+	Path  fieldpath.Path
+	Value any
+	// Owners are the managers that added it, sorted.
+	Owners []managedfields.Owner
+}
+
+// Question selects the additions to find. Live and Manifest are required.
+type Question struct {
+	Live, Manifest *unstructured.Unstructured
+	// Manager is our field manager.
+	Manager string
+	// Counts reports whether to look at what an owner added.
+	Counts func(managedfields.Owner) bool
+	// Left reports whether the user leaves the path to its owners. It may be nil.
+	Left func(path fieldpath.Path, owners []managedfields.Owner) bool
+}
+
+// Additions returns what others have added to the live object, sorted by path. It leaves out what
+// [Stays], and fields that may be defaults: the API server records a default as a field of the update
+// that created the value around it (k/k#99003). An error means that the managed fields are invalid.
+func Additions(q Question) ([]Addition, error) {
+	if !q.concerns() {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(q.Live)
+	if err != nil {
+		return nil, err
+	}
+	s := search{Question: q, ours: fieldpath.NewSet(), design: predict.IntendedForOthers(q.Live.GroupVersionKind().GroupKind(), q.Manifest)}
+	for _, e := range entries {
+		switch {
+		case e.Manager == q.Manager && e.Subresource == "":
+			s.ours = s.ours.Union(e.Fields)
+		case e.Subresource != "" || !q.Counts(e.Owner) || e.APIVersion != q.Live.GetAPIVersion():
+			s.foreign = append(s.foreign, e) // Paths at another version are not comparable.
+		default:
+			s.added = append(s.added, e)
+			s.creators = append(s.creators, e.Operation == managedfields.Update && s.created(e))
+		}
+	}
+	nodes, _ := managedfields.Tree(q.Live.Object, entries)
+	for _, n := range nodes {
+		s.visit(n)
+	}
+	slices.SortFunc(s.found, func(a, b Addition) int { return a.Path.Compare(b.Path) })
+	return s.found, nil
+}
+
+// concerns reports whether the object has an entry that counts. Most objects have none, so Additions
+// decodes their managed fields only then.
+func (q Question) concerns() bool {
+	meta, _ := q.Live.Object["metadata"].(map[string]any)
+	raw, _ := meta["managedFields"].([]any)
+	return slices.ContainsFunc(raw, func(v any) bool {
+		e, _ := v.(map[string]any)
+		manager, _ := e["manager"].(string)
+		operation, _ := e["operation"].(string)
+		subresource, _ := e["subresource"].(string)
+		return subresource == "" && manager != q.Manager && q.Counts(managedfields.Owner{Manager: manager, Operation: operation})
+	})
+}
+
+type search struct {
+	Question
+	ours *fieldpath.Set
+	// added are the entries that count, and creators tells for each whether it created the object.
+	// foreign are those of controllers and subresources.
+	added, foreign []managedfields.Entry
+	creators       []bool
+	design         []predict.SetByDesign
+	found          []Addition
+}
+
+func (s *search) visit(n managedfields.Node) {
+	if fieldpath.IsKeyField(n.Path) || Stays(n.Path) {
+		return
+	}
+	_, declared := n.Path.Get(s.Manifest.Object)
+	if declared || !n.Ownable() || s.splits(n) {
+		for _, below := range n.Below {
+			s.visit(below)
+		}
+		return
+	}
+	if s.isOthers(n.Path) || s.isByDesign(n.Path) {
+		return
+	}
+	owners := s.owners(n.Path)
+	if len(owners) == 0 || s.Left != nil && s.Left(n.Path, owners) {
+		return
+	}
+	s.found = append(s.found, Addition{Path: n.Path, Value: n.Value, Owners: owners})
+}
+
+// splits reports whether the parts of a value that the manifest lacks are judged one by one: labels,
+// annotations, items of lists, and values of which something stays.
+func (s *search) splits(n managedfields.Node) bool {
+	if len(n.Below) == 0 {
+		return false
+	}
+	name, isField := n.FieldName()
+	if _, isList := n.Value.([]any); isList || len(n.Path) == 1 || isField && isLabels(name) {
+		return true
+	}
+	found := false
+	managedfields.Walk(n.Below, func(below managedfields.Node) {
+		found = found || Stays(below.Path) || s.isOthers(below.Path) || s.isByDesign(below.Path)
+	})
+	return found
+}
+
+// isOthers reports whether we, a controller or a subresource own something at or below the path.
+func (s *search) isOthers(p fieldpath.Path) bool {
+	return fieldpath.Holds(s.ours, p) || len(managedfields.HoldersOf(s.foreign, p)) > 0
+}
+
+// isByDesign reports whether Kubernetes assigns the field to one of its owners.
+func (s *search) isByDesign(p fieldpath.Path) bool {
+	return slices.ContainsFunc(s.design, func(by predict.SetByDesign) bool {
+		return by.Is(p) && by.SetBy(managedfields.HoldersOf(s.added, p))
+	})
+}
+
+// owners returns the owners that added the path. It leaves out those for which the path may be a
+// default.
+func (s *search) owners(p fieldpath.Path) []managedfields.Owner {
+	var out []managedfields.Owner
+	for i, e := range s.added {
+		if fieldpath.Holds(e.Fields, p) && !s.mayBeDefault(e, s.creators[i], p) {
+			out = append(out, e.Owner)
+		}
+	}
+	slices.SortFunc(out, managedfields.Owner.Compare)
+	return out
+}
+
+// mayBeDefault reports whether the entry may own the path only because the server set a default when
+// the entry created the value around it. The server adds no items to keyed lists, and no labels or
+// annotations.
+func (s *search) mayBeDefault(e managedfields.Entry, creator bool, p fieldpath.Path) bool {
+	if e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) {
+		return false
+	}
+	for i := len(p) - 1; i > 0; i-- {
+		if _, declared := p[:i].Get(s.Manifest.Object); declared && fieldpath.Has(e.Fields, p[:i]) {
+			return true
+		}
+		if p[i-1].Key != nil {
+			return false // Another manager created the item.
+		}
+	}
+	return creator
+}
+
+// created reports whether the update that the entry records may have created the object: it created a
+// map or a list item that the manifest has, too.
+func (s *search) created(e managedfields.Entry) bool {
+	found := false
+	fieldpath.Each(e.Fields, func(p fieldpath.Path) {
+		if found || *p[0].FieldName == "metadata" {
+			return
+		}
+		if v, declared := p.Get(s.Manifest.Object); declared {
+			found = p[len(p)-1].Key != nil || fieldpath.IsFilled(v)
+		}
+	})
+	return found
+}
+
+func isLabel(p fieldpath.Path) bool {
+	return len(p) > 1 && p[len(p)-2].FieldName != nil && isLabels(*p[len(p)-2].FieldName)
+}
+
+func isLabels(name string) bool { return name == "labels" || name == "annotations" }
