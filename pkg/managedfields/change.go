@@ -47,6 +47,8 @@ const (
 	TakenOver ChangeKind = "taken"
 	// Released means that we no longer own a path that stays in the object.
 	Released ChangeKind = "released"
+	// Surplus means that others have added a path that the manifest lacks.
+	Surplus ChangeKind = "surplus"
 )
 
 // Change is one path at which two projections differ.

@@ -26,6 +26,11 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, wit
 	return server.Apply(ctx, in.Item.Kind, twin, p.probe())
 }
 
+// Created returns the manifest as the server creates it, from a dry run under another name.
+func (p Predictor) Created(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+	return p.alone(ctx, server, in, freedWith(in.Live, in.Body)...)
+}
+
 func (p Predictor) createDryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)

@@ -95,6 +95,6 @@ func (c *Collector) Report(emit func(event.Event)) {
 	}
 	const shown = 5
 	emit(event.Remarked{Code: Code, Text: fmt.Sprintf(
-		"%s %s added fields that the input lacks; owners TYPE/NAME --manager=NAME shows them", text.List(names, shown), verb)})
+		"%s %s added fields that the input lacks; diff --exclusive shows them", text.List(names, shown), verb)})
 	c.by = nil
 }

@@ -58,7 +58,7 @@ func groups() []group {
 		},
 		{
 			"Conflicts and ownership",
-			[]string{"take", "yield", "to", "from", "path", "manager", "expect"},
+			[]string{"take", "yield", "exclusive", "to", "from", "path", "manager", "expect"},
 			[]string{
 				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
 				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory",

@@ -270,7 +270,7 @@ func changesOf(changes []managedfields.Change) []changedPath {
 		if c.Kind != managedfields.Added {
 			entry.From = &c.From
 		}
-		if c.Kind != managedfields.Removed {
+		if c.Kind != managedfields.Removed && c.Kind != managedfields.Surplus {
 			entry.To = &c.To
 		}
 		list = append(list, entry)

@@ -369,6 +369,8 @@ func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 		}
 	case managedfields.TakenOver:
 		whose = "from "
+	case managedfields.Surplus:
+		whose = "added by "
 	case managedfields.Added, managedfields.Changed:
 		switch {
 		case len(c.Owners) > 0: // Others own a value that changes, without a conflict.

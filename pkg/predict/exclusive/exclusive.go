@@ -27,15 +27,18 @@ type Question struct {
 	Manager string
 	// Counts reports whether to look at what an owner added.
 	Counts func(managedfields.Owner) bool
+	// Created is the manifest as the server creates it; nil if unknown. A value that is also there is a
+	// default, or admission adds it to every new object.
+	Created *unstructured.Unstructured
 	// Left reports whether the user leaves the path to its owners. It may be nil.
 	Left func(path fieldpath.Path, owners []managedfields.Owner) bool
 }
 
 // Additions returns what others have added to the live object, sorted by path. It leaves out what
 // [Stays], and fields that may be defaults: the API server records a default as a field of the update
-// that created the value around it (k/k#99003). An error means that the managed fields are invalid.
+// that created the value around it (k/k#99003). With Created, it leaves out exactly the defaults. An error means that the managed fields are invalid.
 func Additions(q Question) ([]Addition, error) {
-	if !q.concerns() {
+	if !q.Concerns() {
 		return nil, nil
 	}
 	entries, err := managedfields.Entries(q.Live)
@@ -62,9 +65,9 @@ func Additions(q Question) ([]Addition, error) {
 	return s.found, nil
 }
 
-// concerns reports whether the object has an entry that counts. Most objects have none, so Additions
-// decodes their managed fields only then.
-func (q Question) concerns() bool {
+// Concerns reports whether the object has an entry that counts. Most objects have none, so Concerns does
+// not decode managed fields.
+func (q Question) Concerns() bool {
 	meta, _ := q.Live.Object["metadata"].(map[string]any)
 	raw, _ := meta["managedFields"].([]any)
 	return slices.ContainsFunc(raw, func(v any) bool {
@@ -92,7 +95,11 @@ func (s *search) visit(n managedfields.Node) {
 		return
 	}
 	_, declared := n.Path.Get(s.Manifest.Object)
-	if declared || !n.Ownable() || s.splits(n) {
+	isDefault, part := s.inCreated(n)
+	if isDefault {
+		return
+	}
+	if declared || !n.Ownable() || part || s.splits(n) {
 		for _, below := range n.Below {
 			s.visit(below)
 		}
@@ -106,6 +113,16 @@ func (s *search) visit(n managedfields.Node) {
 		return
 	}
 	s.found = append(s.found, Addition{Path: n.Path, Value: n.Value, Owners: owners})
+}
+
+// inCreated reports whether a new object has the same value, or, if not, a value whose parts can be
+// compared.
+func (s *search) inCreated(n managedfields.Node) (same, part bool) {
+	if s.Created == nil {
+		return false, false
+	}
+	v, has := n.Path.Get(s.Created.Object)
+	return has && fieldpath.Equal(v, n.Value), has && len(n.Below) > 0
 }
 
 // splits reports whether the parts of a value that the manifest lacks are judged one by one: labels,
@@ -154,7 +171,7 @@ func (s *search) owners(p fieldpath.Path) []managedfields.Owner {
 // the entry created the value around it. The server adds no items to keyed lists, and no labels or
 // annotations.
 func (s *search) mayBeDefault(e managedfields.Entry, creator bool, p fieldpath.Path) bool {
-	if e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) {
+	if s.Created != nil || e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) {
 		return false
 	}
 	for i := len(p) - 1; i > 0; i-- {

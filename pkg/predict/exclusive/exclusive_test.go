@@ -174,6 +174,31 @@ func TestAdditions(t *testing.T) {
 	}
 }
 
+// A value that a new object has, too, is a default, or admission adds it to every new object.
+func TestAdditionsCreated(t *testing.T) {
+	object := fieldstest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {dnsPolicy: ClusterFirst, priority: 7, hostNetwork: true,
+  securityContext: {fsGroup: 1, runAsUser: 0}, containers: [{name: app, image: a}, {name: proxy, image: p}, {name: miner, image: m}]}}`)
+	object.Object["metadata"].(map[string]any)["managedFields"] = []any{fieldstest.Content(t, `{manager: client, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1:
+  {"f:spec": {"f:dnsPolicy": {}, "f:priority": {}, "f:hostNetwork": {}, "f:securityContext": {".": {}, "f:fsGroup": {}, "f:runAsUser": {}}, "f:containers": {
+    'k:{"name":"app"}': {".": {}, "f:name": {}, "f:image": {}}, 'k:{"name":"proxy"}': {".": {}, "f:name": {}, "f:image": {}}, 'k:{"name":"miner"}': {".": {}, "f:name": {}, "f:image": {}}}}}}`)}
+	found, err := exclusive.Additions(exclusive.Question{
+		Live: object, Manifest: fieldstest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: app, image: a}]}}`),
+		Created: fieldstest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {dnsPolicy: ClusterFirst, priority: 0, securityContext: {fsGroup: 1},
+  containers: [{name: app, image: a}, {name: proxy, image: p}]}}`),
+		Manager: fieldstest.Us, Counts: exclusive.Counts,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range found {
+		got = append(got, a.Path.String())
+	}
+	if diff := cmp.Diff([]string{`.spec.containers[name="miner"]`, ".spec.hostNetwork", ".spec.priority", ".spec.securityContext.runAsUser"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Kubernetes assigns the rules of an aggregated ClusterRole to its controller, and a CA bundle to an
 // injector, but not to a person.
 func TestAdditionsByDesign(t *testing.T) {

@@ -40,6 +40,12 @@ func records() []string {
 	}
 }
 
+// Counts reports whether fields of an owner can be additions. Fields of Kubernetes' own components are
+// not, nor are those of before-first-apply, which also contain allocated values.
+func Counts(o managedfields.Owner) bool {
+	return !managedfields.IsControlPlane(o.Manager) && o.Manager != managedfields.BeforeFirstApply
+}
+
 // IsClient reports whether a manager is a person or a client that people and pipelines run. Controllers
 // are not clients; for an unknown manager, IsClient returns false.
 func IsClient(manager string) bool {
