@@ -18,6 +18,20 @@ type Unready struct {
 	Unread    []Unread
 }
 
+// Unclear is the code of a remark on an object that does not show whether it is ready.
+const Unclear = "Unclear"
+
+// Unclear counts the objects that do not show whether they are ready. Each has a remark.
+func (u Unready) Unclear() int {
+	n := 0
+	for _, r := range u.Remarks {
+		if r.Code == Unclear {
+			n++
+		}
+	}
+	return n
+}
+
 // UnreadyObject is an object that is not ready. An object whose controller is not ready either is
 // represented by the controller.
 type UnreadyObject struct {

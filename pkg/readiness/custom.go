@@ -139,6 +139,9 @@ func others(message []Statement, but Statement) string {
 
 const quoted = 8
 
+// OwnExpression is the advice at the end of the message of a verdict NoCondition.
+const OwnExpression = "; wait for your own expression instead"
+
 func quote(s *subject, message []Statement) Verdict {
 	conditions := keep(message, func(one Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
@@ -154,11 +157,10 @@ func quote(s *subject, message []Statement) Verdict {
 			words = append(words, name+": "+text.OneLine(message))
 		}
 	}
-	const advice = "; wait for your own expression instead"
 	if len(words) == 0 {
-		return unmet("NoCondition", "nothing in its status says whether it is ready"+advice, s.values("status.conditions", "status.phase")...)
+		return unmet("NoCondition", "nothing in its status says whether it is ready"+OwnExpression, s.values("status.conditions", "status.phase")...)
 	}
-	return unmet("NoCondition", "its status does not clearly say that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
+	return unmet("NoCondition", "its status does not clearly say that it is ready: "+strings.Join(words, "; ")+OwnExpression, valuesOf(conditions)...)
 }
 
 func sentence(one Statement) string {

@@ -46,6 +46,8 @@ type search struct {
 	unready              map[types.UID]*judged
 	services             *services
 	unread               []event.Unread
+	// speaking has the kinds of which some object shows whether it is ready.
+	speaking map[schema.GroupKind]bool
 }
 
 // judged is an object that is not ready.
@@ -60,6 +62,7 @@ type judged struct {
 // read reads all kinds, each with one list.
 func (s *search) read(ctx context.Context, kinds []object.Kind) {
 	s.done, s.unready = map[schema.GroupVersionKind]bool{}, map[types.UID]*judged{}
+	s.speaking = map[schema.GroupKind]bool{}
 	s.readDefinitions(ctx, kinds)
 	for stage := range 3 {
 		if stage == level(object.Kind{GVK: pods()}) && s.labels == "" {
@@ -124,6 +127,7 @@ type kindRead struct {
 	bad                  map[string]bool
 	unready              map[types.UID]*judged
 	objects, terminating int
+	speaks               bool
 	err                  error
 }
 
@@ -153,6 +157,9 @@ func (s *search) readKind(ctx context.Context, kind object.Kind, also func(*unst
 	s.done[kind.GVK] = true
 	s.objects += r.objects
 	s.terminating += r.terminating
+	if r.speaks {
+		s.speaking[kind.GVK.GroupKind()] = true
+	}
 	maps.Copy(s.unready, r.unready)
 	s.known.kinds[kind.GVK] = r.kept
 	if missing, ok := errors.AsType[*client.NoKindError](err); ok && missing.Err == nil && !missing.Unkept {
@@ -189,7 +196,10 @@ func (r *kindRead) visit(ctx context.Context, u *unstructured.Unstructured) {
 	var bad *judged
 	if u.GetDeletionTimestamp() != nil {
 		r.terminating++
-	} else if v := r.condition.EvaluateAt(ctx, u.Object, r.now); !v.Met {
+	} else if v := r.condition.EvaluateAt(ctx, u.Object, r.now); v.Met {
+		r.speaks = true
+	} else {
+		r.speaks = r.speaks || !isSilent(v)
 		bad = &judged{verdict: v}
 		if v.Err != nil && v.Message == "" {
 			bad.verdict.Message = v.Err.Error()
@@ -228,7 +238,7 @@ func passes(u *unstructured.Unstructured, v condition.Verdict) bool {
 // isCovered reports whether the object's controller is reported instead.
 func (s *search) isCovered(one *judged) bool {
 	owner := s.unready[one.controller]
-	return owner != nil && !owner.passes
+	return owner != nil && !owner.passes && !s.isMute(owner)
 }
 
 // questions is how many questions the rules may ask about one object.
@@ -257,12 +267,18 @@ func (s *search) result(ctx context.Context) (event.Unready, error) {
 	if err != nil {
 		return found, err
 	}
+	var counted []unready.Explained
 	for i, one := range listed {
+		if s.isUnclear(one, explained[i].Causes) {
+			found.Remarks = append(found.Remarks, unclear(one))
+			continue
+		}
+		counted = append(counted, explained[i])
 		found.Found = append(found.Found, event.UnreadyObject{
 			Ref: one.ref, Failed: one.verdict.Failed, Reason: one.verdict.Reason, Message: one.verdict.Message, Causes: explained[i].Causes,
 		})
 	}
-	found.Roots = unready.Roots(explained)
-	found.Remarks = s.remarks(ctx)
+	found.Roots = unready.Roots(counted)
+	found.Remarks = append(s.remarks(ctx), found.Remarks...)
 	return found, nil
 }

@@ -195,7 +195,8 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 }
 
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
-	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
+	status, isThere, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
+	if fields, isMap := status.(map[string]any); isThere && status != nil && (!isMap || len(fields) > 0) {
 		return nil
 	}
 	crd := v.Definition(u)

@@ -23,6 +23,7 @@ type unreadySummary struct {
 	Read        int `json:"read"`
 	Kinds       int `json:"kinds"`
 	Unready     int `json:"unready"`
+	Unclear     int `json:"unclear"`
 	Terminating int `json:"terminating"`
 }
 
@@ -52,7 +53,7 @@ func NewUnready(b output.Base) output.Results {
 func unreadyOf(b output.Base, u event.Unready) unreadyResult {
 	out := unreadyResult{
 		header: newHeader(b, "UnreadyResult"), Namespace: u.Namespace, Objects: []unreadyObject{}, Unread: unreadOf(u.Unread),
-		Summary: unreadySummary{u.Objects, u.Kinds, len(u.Found), u.Terminating},
+		Summary: unreadySummary{u.Objects, u.Kinds, len(u.Found), u.Unclear(), u.Terminating},
 	}
 	for _, root := range u.Roots {
 		out.Roots = append(out.Roots, rootedOf(root))

@@ -42,16 +42,17 @@ func plural(kind string) string {
 
 // Unready summarizes the result of the verb unready.
 func Unready(u event.Unready) []string {
+	unclear := u.Unclear()
 	head := fmt.Sprintf("%d of %s", len(u.Found), text.Count(u.Objects, "object"))
 	switch {
 	case u.Objects == 0:
 		head = "no objects"
-	case len(u.Found) == 0 && len(u.Unread) > 0:
+	case len(u.Found) == 0 && len(u.Unread)+unclear > 0:
 		head = fmt.Sprintf("none of %s", text.Count(u.Objects, "object"))
 	case len(u.Found) == 0:
 		head = fmt.Sprintf("%s: all ready", text.Count(u.Objects, "object"))
 	}
-	if u.Objects > 0 && (len(u.Found) > 0 || len(u.Unread) > 0) {
+	if u.Objects > 0 && len(u.Found)+len(u.Unread)+unclear > 0 {
 		head += " not ready"
 	}
 	if u.Namespace != "" {
@@ -60,8 +61,11 @@ func Unready(u event.Unready) []string {
 	if len(u.Roots) > 0 && len(u.Found) > 1 {
 		head += ", " + text.Count(len(u.Roots), "cause")
 	}
-	if len(u.Remarks) > 0 {
-		head += ", " + text.Count(len(u.Remarks), "remark")
+	if unclear > 0 {
+		head += fmt.Sprintf(", %d unclear", unclear)
+	}
+	if remarks := len(u.Remarks) - unclear; remarks > 0 {
+		head += ", " + text.Count(remarks, "remark")
 	}
 	if len(u.Unread) > 0 {
 		head += ", " + text.Count(len(u.Unread), "kind") + " not read"
