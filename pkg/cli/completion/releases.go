@@ -23,13 +23,28 @@ func Releases(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// releases returns the names of the releases in the namespace, from the labels of what stores them.
+// ReleasesOfAll completes NAMESPACE/NAME of a Helm release.
+func ReleasesOfAll(c *connection.Connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return Ask(cmd, func(ctx context.Context) ([]string, error) {
+			return words{c}.releasesIn(ctx, "", func(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetLabels()["name"] })
+		})
+	}
+}
+
+// releases returns the names of the releases in the namespace.
 func (c words) releases(ctx context.Context) ([]string, error) {
-	client, err := c.Quick(ctx)
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	namespace, _, err := c.Namespace()
+	return c.releasesIn(ctx, namespace, func(u *unstructured.Unstructured) string { return u.GetLabels()["name"] })
+}
+
+// releasesIn returns the releases in a namespace, or in all if it is empty. It names them by the
+// metadata of what stores them.
+func (c words) releasesIn(ctx context.Context, namespace string, name func(*unstructured.Unstructured) string) ([]string, error) {
+	client, err := c.Quick(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +54,7 @@ func (c words) releases(ctx context.Context) ([]string, error) {
 		kind, err := client.Kind(ctx, place.Kind)
 		if err == nil {
 			err = client.Metadata(ctx, kind, object.Selection{Namespace: namespace, Labels: "owner=helm,status notin (superseded,uninstalled)"}, func(u *unstructured.Unstructured) {
-				names = append(names, u.GetLabels()["name"])
+				names = append(names, name(u))
 			})
 		}
 		faults = append(faults, err)

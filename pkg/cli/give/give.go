@@ -122,7 +122,12 @@ conflicts, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
-	help.Complete(cmd, "inventory-of", completion.Inventories(c))
+	for _, flag := range []string{"inventory-of", "from-inventory", "to-inventory"} {
+		help.Complete(cmd, flag, completion.Inventories(c))
+	}
+	for _, flag := range []string{"helm-release", "from-release", "to-release"} {
+		help.Complete(cmd, flag, completion.ReleasesOfAll(c))
+	}
 	for _, flag := range []string{"to", "from"} {
 		help.Complete(cmd, flag, completion.Managers(c))
 	}
@@ -148,7 +153,6 @@ func (f *flags) add(cmd *cobra.Command) {
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	verb.OutputFlag(cmd, &f.output, output.OfGive, "")
 	help.Words(cmd, "as-operation", "apply", "update")
-	help.Words(cmd, "helm-release")
 }
 
 func (f *flags) toOptions(in verb.Invocation) (*options, error) {
