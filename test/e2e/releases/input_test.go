@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What cannot be read or does not exist is reported as such, with advice that this verb can follow.
+// The output says why a release cannot be read or found, and its advice fits this verb.
 func TestNamesAndBrokenReleases(t *testing.T) {
 	s := newSite(t, "broken")
 	s.store(t, "apart", true, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: no-such-namespace}}")
