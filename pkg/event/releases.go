@@ -39,7 +39,7 @@ type Release struct {
 	Forecast UpgradeForecast
 	// Conflicts lists the fields at which an upgrade with server-side apply fails.
 	Conflicts []ObjectConflicts
-	// Overwrites lists the fields that a client-side upgrade overwrites without a conflict.
+	// Overwrites lists the fields that a client-side upgrade, or one by Flux, overwrites without a conflict.
 	Overwrites []ObjectConflicts
 	// Refused is the reason why Helm refuses every upgrade; nil if there is none.
 	Refused error

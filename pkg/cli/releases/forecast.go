@@ -87,6 +87,10 @@ func declares(value any, p fieldpath.Path) bool {
 	return true
 }
 
+// forces reports whether the upgrade overwrites conflicting fields, and takes over existing objects.
+// Flux's upgrades do both (Upgrade in fluxcd/helm-controller, internal/action/upgrade.go).
+func (r *release) forces() bool { return r.out.Manager != inventory.Manager }
+
 // isOwn reports whether an owner is the release's own update, which Helm migrates.
 func (r *release) isOwn(o managedfields.Owner) bool {
 	return o.Manager == r.out.Manager && o.Operation == managedfields.Update && o.Subresource == ""
@@ -146,7 +150,7 @@ func (r *release) judge() {
 		if foreign := r.foreign(p.live); foreign != "" {
 			out.Foreign = append(out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: foreign})
 		}
-		if r.base[p.Ref] == nil && !r.marked(p.live) {
+		if r.base[p.Ref] == nil && !r.marked(p.live) && !r.forces() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
 		}
 		contested := r.contested(p)
@@ -154,8 +158,13 @@ func (r *release) judge() {
 			continue
 		}
 		found := event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, contested)}
-		out.Conflicts = append(out.Conflicts, found)
-		if found.Conflicts = r.overwrites(p, found.Conflicts); !out.ServerSide && len(found.Conflicts) > 0 {
+		if !r.forces() {
+			out.Conflicts = append(out.Conflicts, found)
+		}
+		if !out.ServerSide {
+			found.Conflicts = r.overwrites(p, found.Conflicts)
+		}
+		if (!out.ServerSide || r.forces()) && len(found.Conflicts) > 0 {
 			out.Overwrites = append(out.Overwrites, found)
 		}
 		for _, c := range contested {

@@ -71,13 +71,12 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 	}
 	if r.ServerSide {
 		fields("conflict", r.Conflicts)
-	} else {
-		fields("overwrites", r.Overwrites)
-		if n := countConflicts(r.Conflicts); n > 0 {
-			add("with --server-side=true, it would fail: %s; --force-conflicts alone is refused", text.Count(n, "conflict"))
-			if n != countConflicts(r.Overwrites) {
-				fields("conflict", r.Conflicts)
-			}
+	}
+	fields("overwrites", r.Overwrites)
+	if n := countConflicts(r.Conflicts); n > 0 && !r.ServerSide {
+		add("with --server-side=true, it would fail: %s; --force-conflicts alone is refused", text.Count(n, "conflict"))
+		if n != countConflicts(r.Overwrites) {
+			fields("conflict", r.Conflicts)
 		}
 	}
 	for _, u := range r.Refusals {
