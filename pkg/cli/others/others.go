@@ -71,7 +71,7 @@ func tools() map[string]tool {
 		again: "its next upgrade creates them again",
 	}
 	flux := helm
-	flux.give = "--inventory-of=helmrelease/NAME"
+	flux.give, flux.forces = "--inventory-of=helmrelease/NAME", true // helm-controller forces conflicts.
 	return map[string]tool{
 		"Helm release":     helm,
 		"Flux HelmRelease": flux,
