@@ -34,7 +34,7 @@ func TestForecastsOfRealManifests(t *testing.T) {
 	names := circle.Of([]string{"microservices-demo", "ingress-nginx"},
 		[]string{"microservices-demo", "ingress-nginx", "argocd", "kube-prometheus", "hcloud-csi", "kops-hetzner", "metallb", "contour", "volcano", "rook"},
 		[]string{"microservices-demo", "ingress-nginx", "argocd", "kube-prometheus", "hcloud-csi", "kops-hetzner", "metallb", "contour", "volcano", "rook"})
-	rounds := circle.Of(3, 10, 30)
+	rounds := circle.Of(4, 10, 30)
 	var total sum
 	t.Run("sets", func(t *testing.T) {
 		for i, name := range names {
@@ -45,7 +45,7 @@ func TestForecastsOfRealManifests(t *testing.T) {
 					s := newSite(t, fmt.Sprintf("real-%d-%t", i, client))
 					s.kinds = realKinds()
 					var n counts
-					s.realStory(t, rand.New(rand.NewPCG(uint64(i), 52)), s.real(t, filepath.Join(dir, name)), rounds, client, &n)
+					s.realStory(t, rand.New(rand.NewPCG(uint64(i), 53)), s.real(t, filepath.Join(dir, name)), rounds, client, &n)
 					t.Logf("%+v", n)
 					total.add(n)
 				})
@@ -125,7 +125,7 @@ func (s *site) realStory(t *testing.T, r *rand.Rand, of []*unstructured.Unstruct
 		if t.Failed() {
 			return
 		}
-		for range r.IntN(5) {
+		for range r.IntN(9) {
 			s.rewrite(t, r, of[r.IntN(len(of))])
 		}
 		args := []string{"web"}
@@ -221,7 +221,7 @@ func mutated(r *rand.Rand, of *unstructured.Unstructured) *unstructured.Unstruct
 		}
 		return keys[r.IntN(len(keys))]
 	}
-	if r.IntN(3) > 0 {
+	if r.IntN(6) > 0 {
 		switch u.GetKind() {
 		case "ConfigMap":
 			if k := key("data"); k != "" && set(text, "data", k) {
