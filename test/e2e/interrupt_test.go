@@ -19,7 +19,7 @@ func TestInterrupted(t *testing.T) {
 	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"
 	set := file(t, configMaps(100, 100, "1")+later)
 	for format, want := range map[string][]string{
-		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: its write was in progress, and may have succeeded", "skipped     pod/later", "99 created, 2 skipped"},
+		"table":  {"created     99 ConfigMaps -n $NS", "skipped     configmap/cm-0050 -n $NS: its write was in progress, and may have succeeded", "skipped     pod/later", "99 created, 2 skipped"},
 		"json":   {`"created": 99`, `"failed": 0`, `"skipped": 2`, "may have succeeded"},
 		"name":   {"configmap/cm-0099"},
 		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"recreated":0,"shared":0,"unchanged":0,"conflict":0,"failed":0,"skipped":2`},

@@ -170,17 +170,23 @@ func judge(r Record, writes []write) (wrong []string, lines int) {
 // unlisted judges the writes of objects without a line. A table only counts the objects of which
 // nothing but owners changed.
 func unlisted(r Record, claimed report, writes []write, fault func(string, ...any)) {
-	quiet := map[string]bool{}
+	quiet, folded := map[string]bool{}, map[string]bool{}
 	for _, w := range writes {
 		switch {
 		case r.books(w), slices.ContainsFunc(claimed.claims, func(c claim) bool { return w.is(c.object) }):
 		case claimed.bare:
 			quiet[w.String()] = true
+		case (w.created || w.deleted) && len(claimed.folded) > 0:
+			folded[w.String()] = true
 		case claimed.whole, w.created, w.deleted:
 			fault("the report has no line for %s", w)
 		default:
 			quiet[w.String()] = true
 		}
+	}
+	// An object that is recreated is deleted and created.
+	if n := claimed.folded["created"] + claimed.folded["pruned"] + claimed.folded["deleted"] + 2*claimed.folded["recreated"]; len(folded) > n {
+		fault("%d objects without a line were created or deleted, but folded lines count only %d", len(folded), n)
 	}
 	listed := 0
 	for _, c := range claimed.claims {

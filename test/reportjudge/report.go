@@ -37,6 +37,8 @@ type claim struct {
 // report is what a run claims.
 type report struct {
 	claims []claim
+	// folded are the numbers of objects, by action, that a long table has on one line.
+	folded map[string]int
 	// counts are the summary's numbers, by action.
 	counts map[string]int
 	// whole means that claims contains every object; a table only counts unchanged ones.
@@ -92,11 +94,12 @@ var (
 	// migrated is the summary of owners --migrate-versions, which counts owners.
 	migrated = regexp.MustCompile(`^(\d+) owners? rewritten`)
 	count    = regexp.MustCompile(`^(\d+) ([a-z]+)`)
+	fold     = regexp.MustCompile(`^([a-z]+)\s+(\d+) [A-Z]`)
 )
 
 // read reads the report that a run printed.
 func (r Record) read() report {
-	out := report{counts: map[string]int{}}
+	out := report{counts: map[string]int{}, folded: map[string]int{}}
 	if text := strings.TrimSpace(r.Stdout); strings.HasPrefix(text, "{") {
 		if out.document(text) {
 			return out
@@ -171,6 +174,11 @@ func (r *report) table(text string) {
 				object: object{strings.TrimPrefix(m[3], "."), m[2], m[5], m[4]},
 				action: m[1], joined: strings.Contains(m[6], "joined "), back: back,
 			})
+			continue
+		}
+		if m := fold.FindStringSubmatch(at); m != nil {
+			n, _ := strconv.Atoi(m[2])
+			r.folded[m[1]] += n
 			continue
 		}
 		if strings.HasPrefix(at, "    taken ") && len(r.claims) > 0 {

@@ -25,8 +25,11 @@ func TestNamesAndBrokenReleases(t *testing.T) {
 		{"no such namespace", "brokn", nil, 2, []string{"namespace/brokn does not exist; did you mean broken?"}, []string{"0 releases"}},
 		{"no such namespace, with a name", "brokn", []string{"apart"}, 2, []string{"namespace/brokn does not exist"}, nil},
 		{
-			"a revision that cannot be decoded", "broken", []string{"cut"}, 2,
-			[]string{"revision 7   0 objects   unknown", "helm history cut -n broken"}, []string{"client-side", "server-side", "--from", "revision 0"},
+			"a revision that cannot be decoded", "broken",
+			[]string{"cut"},
+			2,
+			[]string{"revision 7   0 objects   unknown", "helm history cut -n broken"},
+			[]string{"client-side", "server-side", "--from", "revision 0"},
 		},
 		{"an object that the upgrade cannot create", "broken", []string{"apart"}, 1, []string{"refused", `namespaces "no-such-namespace" not found`}, []string{"creates it again"}},
 	} {
