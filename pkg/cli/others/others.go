@@ -65,6 +65,10 @@ type tool struct {
 	again string
 }
 
+// overwrites reports whether the tool overwrites a field that it has lost and had owned with this
+// operation. Otherwise, its next apply conflicts.
+func (t tool) overwrites(operation string) bool { return t.forces || operation != managedfields.Apply }
+
 func tools() map[string]tool {
 	helm := tool{
 		managers: []string{"helm", "helm-controller"}, next: "upgrade", give: "--helm-release=NAME",
@@ -140,7 +144,7 @@ func (c *Collector) Predicted(p *predict.Prediction) {
 			i := slices.IndexFunc(taken.Owners, func(o managedfields.Owner) bool { return slices.Contains(of.managers, o.Manager) })
 			switch {
 			case i < 0:
-			case of.forces || taken.Owners[i].Operation != managedfields.Apply:
+			case of.overwrites(taken.Owners[i].Operation):
 				overwrites++
 			default:
 				conflicts++
