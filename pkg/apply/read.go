@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -178,12 +179,16 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 // phase that changes more objects in earnest pays for this number only.
 const sample = 16
 
+// patience limits a dry run that only saves a write: without an answer in time, the object is written.
+// Otherwise an object whose webhook hangs would hold up the writes of its phase.
+const patience = 5 * time.Second
+
 // dryRun sends a dry run for each target whose result cannot be determined from the live object. It
 // returns the targets to write.
 //
 // If nothing but values of our own fields differ, either the manifest has changed, or admission
 // rewrites the values each time, which would be a write in each run. If a sample of these targets
-// would not change, ask sends a dry run for all of them.
+// would not change, dryRun sends one for all of them.
 func (e *Engine) dryRun(ctx context.Context, targets []*target) []*target {
 	var doubtful, valued []*target
 	for _, t := range targets {
@@ -195,9 +200,16 @@ func (e *Engine) dryRun(ctx context.Context, targets []*target) []*target {
 		}
 	}
 	first := min(sample, len(valued))
-	e.concurrently(ctx, slices.Concat(doubtful, valued[:first]), e.askOne)
+	ask := func(ctx context.Context, t *target) {
+		if t.Verdict == noop.Doubtful || t.Verdict == noop.Contested {
+			e.askOne(ctx, t)
+		} else {
+			e.askBriefly(ctx, t)
+		}
+	}
+	e.concurrently(ctx, slices.Concat(doubtful, valued[:first]), ask)
 	if slices.ContainsFunc(valued[:first], (*target).isDone) {
-		e.concurrently(ctx, valued[first:], e.askOne)
+		e.concurrently(ctx, valued[first:], e.askBriefly)
 	}
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
@@ -207,6 +219,23 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	if !t.reviewed {
 		err = e.predict(ctx, t)
 	}
+	e.settleAsked(ctx, t, err)
+}
+
+// askBriefly is like askOne, but leaves the target to be written if there is no answer in time.
+func (e *Engine) askBriefly(ctx context.Context, t *target) {
+	before := t.Prediction
+	brief, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := e.predict(brief, t)
+	if err != nil && brief.Err() != nil && ctx.Err() == nil {
+		t.Prediction = before
+		return
+	}
+	e.settleAsked(ctx, t, err)
+}
+
+func (e *Engine) settleAsked(ctx context.Context, t *target, err error) {
 	switch {
 	case err != nil && e.mustRecreate(ctx, t, err):
 	case err != nil:

@@ -24,8 +24,10 @@ func ForApply(o output.Options) (*Printer, error) {
 		reported.Explain() // for pruned objects
 		asTable := referring(o, b.Format, reported, table.NewApply)
 		switch {
-		case b.Format == output.Manifests, b.Format == output.Role:
+		case b.Format == output.Manifests:
 			return noResults{}, nil
+		case b.Format == output.Role: // The results say why a run fails that the roles would allow.
+			return asTable(b.Beside()), nil
 		case output.IsOfObjects(b.Format):
 			return document.NewAppliedObjects(b, asTable(b.Beside()))
 		case b.Format == output.Name:
