@@ -219,29 +219,32 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	if !t.reviewed {
 		err = e.predict(ctx, t)
 	}
-	e.settleAsked(ctx, t, err)
-}
-
-// askBriefly is like askOne, but leaves the target to be written if there is no answer in time.
-func (e *Engine) askBriefly(ctx context.Context, t *target) {
-	before := t.Prediction
-	brief, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := e.predict(brief, t)
-	if err != nil && brief.Err() != nil && ctx.Err() == nil {
-		t.Prediction = before
-		return
-	}
-	e.settleAsked(ctx, t, err)
-}
-
-func (e *Engine) settleAsked(ctx context.Context, t *target, err error) {
 	switch {
 	case err != nil && e.mustRecreate(ctx, t, err):
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
-	case !t.contested() && t.NoChange():
+	default:
+		e.acceptUnchanged(ctx, t)
+	}
+}
+
+// askBriefly is like askOne, but leaves the target to be written if there is no answer in time, or a
+// refusal: some webhooks refuse every dry run, and the write itself shows any other refusal.
+func (e *Engine) askBriefly(ctx context.Context, t *target) {
+	before := t.Prediction
+	brief, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := e.predict(brief, t); err != nil {
+		t.Prediction = before
+		return
+	}
+	e.acceptUnchanged(ctx, t)
+}
+
+// acceptUnchanged ends the target if its dry run shows that a write would change nothing.
+func (e *Engine) acceptUnchanged(ctx context.Context, t *target) {
+	if !t.contested() && t.NoChange() {
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
 	}
