@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// offer is a completion of a path with a note for people.
-type offer struct{ path, note string }
+// offer is a completion of a path with a note for people. of is KIND/NAME: of its object.
+type offer struct{ of, path, note string }
 
 // nextLevel returns the completions of a typed path: first the important ones, however deep they
 // are, then the paths down to one level below what was typed. The others must have parents before

@@ -11,7 +11,7 @@ import (
 // first and in full, since they are what the user looks for.
 func TestNextLevel(t *testing.T) {
 	paths := []string{".metadata", ".metadata.name", ".spec", ".spec.replicas", ".spec.template", ".spec.template.spec", `.spec.template.spec.containers[name="a.b"]`, ".specific"}
-	contested := []offer{{".spec.replicas", "owned by hpa"}}
+	contested := []offer{{path: ".spec.replicas", note: "owned by hpa"}}
 	usual := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	deeper := usual | cobra.ShellCompDirectiveNoSpace
 	for typed, want := range map[string]struct {
@@ -42,6 +42,23 @@ func TestLastInList(t *testing.T) {
 	} {
 		if before, last := lastInList(list); before != want[0] || last != want[1] {
 			t.Errorf("%q: %q, %q", list, before, last)
+		}
+	}
+}
+
+func TestSplitPath(t *testing.T) {
+	for typed, want := range map[string][2]string{
+		"":                                {"", ""},
+		"deploy/w":                        {"", ""},
+		"deploy/web:":                     {"deploy/web:", ""},
+		"deploy/web:.spec.t":              {"deploy/web:", ".spec.t"},
+		".spec":                           {"", ".spec"},
+		"clusterrole/system:node:.rules":  {"clusterrole/system:node:", ".rules"},
+		`cm/a:.data["b:.c"]`:              {"cm/a:", `.data["b:.c"]`},
+		"clusterrole/system:node-proxier": {"", ""},
+	} {
+		if prefix, path := splitPath(typed); prefix != want[0] || path != want[1] {
+			t.Errorf("%q: %q, %q", typed, prefix, path)
 		}
 	}
 }

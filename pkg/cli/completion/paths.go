@@ -2,11 +2,9 @@ package completion
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -146,29 +144,64 @@ func (c words) choices(ctx context.Context, cmd *cobra.Command, toComplete strin
 		return before, cobra.ShellCompDirectiveNoFileComp, err
 	}
 	earlier, typed := lastInList(toComplete)
-	name, path, named := strings.Cut(typed, ":")
-	if !named && !strings.HasPrefix(typed, ".") {
+	prefix, path := splitPath(typed)
+	if prefix == "" && path == "" { // The object is not complete yet.
 		contested, err := c.contested(ctx, cmd, input)
+		for i, o := range contested {
+			contested[i].path = o.of + o.path
+		}
 		found, directive := nextLevel(contested, append(slices.Clone(before), prefixes(input)...), earlier, typed)
 		return found, directive | cobra.ShellCompDirectiveNoSpace, err
 	}
-	prefix := ""
-	if named {
-		prefix = name + ":"
-		input = slices.DeleteFunc(input, func(m object.Manifest) bool { return m.Ref().Resource() != name })
-	} else {
-		path = typed
+	if prefix != "" {
+		if input, err = c.named(ctx, input, strings.TrimSuffix(prefix, ":")); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp, err
+		}
 	}
 	contested, err := c.contested(ctx, cmd, input)
 	var others []string
 	for _, m := range input {
 		others = append(others, texts(fieldpath.ManifestPaths(m.Object.Object))...)
 	}
-	for i := range contested {
-		contested[i].path = strings.TrimPrefix(contested[i].path[strings.Index(contested[i].path, ":")+1:], prefix)
-	}
 	found, directive := nextLevel(contested, others, earlier+prefix, path)
 	return found, directive, err
+}
+
+// splitPath splits KIND/NAME: from the path. The name may contain colons, so the path begins with the
+// first dot or bracket that follows one. Both are empty if the object is not complete.
+func splitPath(typed string) (prefix, path string) {
+	if strings.HasPrefix(typed, ".") || strings.HasPrefix(typed, "[") {
+		return "", typed
+	}
+	for _, start := range []string{":.", ":["} {
+		if i := strings.Index(typed, start); i >= 0 {
+			return typed[:i+1], typed[i+1:]
+		}
+	}
+	if strings.HasSuffix(typed, ":") {
+		return typed, ""
+	}
+	return "", ""
+}
+
+// named returns the objects of the input that the user names, with any of the names of their kind.
+func (c words) named(ctx context.Context, input []object.Manifest, name string) ([]object.Manifest, error) {
+	exact := func(m object.Manifest) bool { return m.Ref().Resource() == name }
+	typ, own, _ := strings.Cut(name, "/")
+	if !slices.ContainsFunc(input, exact) {
+		client, err := c.Quick(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kind, err := client.Resource(ctx, typ)
+		if err != nil {
+			return nil, err
+		}
+		exact = func(m object.Manifest) bool {
+			return m.Ref().GVK.GroupKind() == kind.GVK.GroupKind() && m.Ref().Name == own
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(input), func(m object.Manifest) bool { return !exact(m) }), nil
 }
 
 // prefixes returns KIND/NAME: of each object, once.
@@ -212,8 +245,8 @@ func (c words) input(ctx context.Context, cmd *cobra.Command) ([]object.Manifest
 // waiting.
 const mostRead = 20
 
-// contested returns the paths of the input that others own with another value, as KIND/NAME:PATH.
-// It leaves out what cannot be read.
+// contested returns the paths of the input that others own with another value. It leaves out what
+// cannot be read, for which it returns an error.
 func (c words) contested(ctx context.Context, cmd *cobra.Command, input []object.Manifest) ([]offer, error) {
 	if len(input) == 0 {
 		return nil, nil
@@ -230,16 +263,13 @@ func (c words) contested(ctx context.Context, cmd *cobra.Command, input []object
 	input = input[:min(len(input), mostRead)]
 	found := make([][]offer, len(input))
 	var reading errgroup.Group
-	var once sync.Once
 	for i, m := range input {
-		reading.Go(func() error {
-			var failed error
-			found[i], failed = contestedIn(ctx, client, m, namespace, manager)
-			once.Do(func() { err = failed })
-			return nil
+		reading.Go(func() (err error) {
+			found[i], err = contestedIn(ctx, client, m, namespace, manager)
+			return err
 		})
 	}
-	_ = reading.Wait()
+	err = reading.Wait()
 	return slices.Concat(found...), err
 }
 
@@ -275,7 +305,7 @@ func contestedIn(ctx context.Context, client *client.Client, m object.Manifest, 
 		for i, o := range owners {
 			names[i] = o.Manager
 		}
-		out = append(out, offer{ref.Resource() + ":" + path.String(), fmt.Sprintf("owned by %s", strings.Join(names, ", "))})
+		out = append(out, offer{of: ref.Resource() + ":", path: path.String(), note: "owned by " + strings.Join(names, ", ")})
 	}
 	return out, nil
 }
