@@ -210,6 +210,14 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
+// Ref returns the object at a place that [State.Place] returned.
+func (s *State) Ref(at Place) object.Ref {
+	if at.beside != nil {
+		return *at.beside
+	}
+	return s.Phases[at.Phase].Refs[at.index]
+}
+
 // Place is a position in the plan. Objects that are not in the plan come last in their phase.
 type Place struct {
 	Phase, index int

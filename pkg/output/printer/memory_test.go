@@ -23,9 +23,9 @@ func TestTableKeepsLines(t *testing.T) {
 		result func(object.Ref) event.Event
 		most   int
 	}{
-		"apply":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Created} }, 400},
+		"apply":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Created} }, 350},
 		"again":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Unchanged} }, 220},
-		"delete": {printer.ForDelete, func(ref object.Ref) event.Event { return event.Deleted{Ref: ref, Action: event.Gone} }, 400},
+		"delete": {printer.ForDelete, func(ref object.Ref) event.Event { return event.Deleted{Ref: ref, Action: event.Gone} }, 350},
 		"wait":   {printer.ForWait, func(ref object.Ref) event.Event { return event.Waited{Ref: ref, Action: event.Met} }, 220},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,13 +27,14 @@ type doneLines struct {
 // doneLine is a finished object as text, which takes less memory than thousands of events.
 type doneLine struct {
 	action event.Action
-	ref    object.Ref
+	at     output.Place
 	text   string
 	noted  bool
 }
 
 func (p *doneLines) add(action event.Action, ref object.Ref, line string, noted bool) {
-	p.lines.Add(p.State.Place(ref), doneLine{action, ref, line, noted})
+	at := p.State.Place(ref)
+	p.lines.Add(at, doneLine{action, at, line, noted})
 }
 
 // write prints the objects since the last call.
@@ -51,7 +52,7 @@ func (p *doneLines) write(b *strings.Builder, width int) {
 	}
 	isNoted := func(line doneLine) bool { return line.noted }
 	plain := slices.DeleteFunc(slices.Clone(all), isNoted)
-	groups := format.Grouped(plain, func(line doneLine) string { return string(line.action) + " " + line.ref.GVK.GroupKind().String() })
+	groups := format.Grouped(plain, func(line doneLine) string { return string(line.action) + " " + p.State.Ref(line.at).GVK.GroupKind().String() })
 	for _, group := range groups {
 		p.listed++
 		if len(group) == 1 {
@@ -84,8 +85,9 @@ func (p *doneLines) folded(group []doneLine) string {
 	var refs []object.Ref
 	var namespaces []string
 	for _, line := range group {
-		refs = append(refs, line.ref)
-		if ns := line.ref.Namespace; ns != "" && !slices.Contains(namespaces, ns) {
+		ref := p.State.Ref(line.at)
+		refs = append(refs, ref)
+		if ns := ref.Namespace; ns != "" && !slices.Contains(namespaces, ns) {
 			namespaces = append(namespaces, ns)
 		}
 	}
