@@ -49,7 +49,11 @@ type Rule struct {
 // Roles returns the roles: the ClusterRole first, and then one Role for each namespace. Objects of a
 // resource that need the same verbs share a rule.
 func (r Rights) Roles() []Role {
-	rules := map[string]map[subject]*Rule{}
+	type shared struct { // by the objects of one rule
+		group, resource, verbs string
+		named                  bool
+	}
+	rules := map[string]map[shared]*Rule{}
 	for _, at := range slices.SortedFunc(maps.Keys(r.verbs), compare) {
 		verbs := slices.Clone(r.verbs[at])
 		if at.name != "" {
@@ -60,12 +64,9 @@ func (r Rights) Roles() []Role {
 			continue
 		}
 		if rules[at.namespace] == nil {
-			rules[at.namespace] = map[subject]*Rule{}
+			rules[at.namespace] = map[shared]*Rule{}
 		}
-		key := subject{at.name[:min(1, len(at.name))], at.group, at.resource, strings.Join(verbs, ",")}
-		if key.namespace != "" {
-			key.namespace = "named"
-		}
+		key := shared{at.group, at.resource, strings.Join(verbs, ","), at.name != ""}
 		rule := rules[at.namespace][key]
 		if rule == nil {
 			rule = &Rule{Group: at.group, Resource: at.resource, Verbs: verbs}
