@@ -123,7 +123,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	print.Stat = f.stat
 	var statErr error
 	if f.stat && f.output != output.Table {
-		statErr = errors.New("--stat and -o cannot be combined: other formats have the counts or all changes")
+		statErr = errors.New("--stat and -o cannot be combined: the other formats list each change")
 	}
 	out, outErr := printer.ForDiff(print)
 	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules, exclusive: f.exclusive}

@@ -5,7 +5,6 @@ package move
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -168,33 +167,33 @@ func (e *Engine) carryOut(ctx context.Context, t Target, live *unstructured.Unst
 		if e.DryRun == object.DryRunClient || e.DryRun == object.DryRunServer && s.fields != nil {
 			continue // The server cannot try a step that depends on an earlier one.
 		}
-		how := object.Write{Manager: s.manager, DryRun: e.DryRun == object.DryRunServer}
-		var answer *unstructured.Unstructured
-		if s.fields != nil {
-			fields, err := s.fields(live)
-			if err != nil {
-				return done, err
-			}
-			answer, err = e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
-			if err != nil {
-				return done, err
-			}
-		} else {
-			patch := &unstructured.Unstructured{Object: map[string]any{"metadata": s.patch}}
-			patch.SetAPIVersion(live.GetAPIVersion())
-			patch.SetKind(live.GetKind())
-			patch.SetName(live.GetName())
-			patch.SetNamespace(live.GetNamespace())
-			patch.SetResourceVersion(live.GetResourceVersion())
-			if answer, err = e.Server.Merge(ctx, t.Kind, patch, how); err != nil {
-				return done, err
-			}
+		answer, err := e.send(ctx, t, live, s)
+		if err != nil {
+			return done, err
 		}
-		if !how.DryRun {
+		if e.DryRun == object.DryRunNone {
 			live = answer
 		}
 	}
 	return done, nil
+}
+
+func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, s step) (*unstructured.Unstructured, error) {
+	how := object.Write{Manager: s.manager, DryRun: e.DryRun == object.DryRunServer}
+	if s.fields != nil {
+		fields, err := s.fields(live)
+		if err != nil {
+			return nil, err
+		}
+		return e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
+	}
+	patch := &unstructured.Unstructured{Object: map[string]any{"metadata": s.patch}}
+	patch.SetAPIVersion(live.GetAPIVersion())
+	patch.SetKind(live.GetKind())
+	patch.SetName(live.GetName())
+	patch.SetNamespace(live.GetNamespace())
+	patch.SetResourceVersion(live.GetResourceVersion())
+	return e.Server.Merge(ctx, t.Kind, patch, how)
 }
 
 func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
@@ -211,14 +210,15 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	} else if value, add := e.kept(live); add {
 		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
 	}
-	if marks := e.marks(live); marks != nil {
+	marks := e.marks(live)
+	if marks != nil {
 		text := "marked as " + e.To.Name
 		if e.To.Joins {
 			text = "no longer marked as " + e.From.Name
 		}
 		steps = append(steps, step{text, e.To.Manager, marks, nil})
 	}
-	done, err := e.transfer(live, e.marks(live) != nil)
+	done, err := e.transfer(live, marks != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,10 @@ func (e *Engine) transfer(live *unstructured.Unstructured, marks bool) (bool, er
 }
 
 func (e *Engine) wish() transfer.Wish {
-	from := slices.Compact(slices.Sorted(maps.Keys(map[string]bool{e.From.Manager: true, e.To.Manager: true})))
+	from := []string{e.From.Manager}
+	if e.To.Manager != e.From.Manager {
+		from = append(from, e.To.Manager)
+	}
 	return transfer.Wish{From: from, To: e.To.Manager, As: e.To.Operation, Mode: transfer.Move}
 }
 

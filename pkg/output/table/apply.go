@@ -179,8 +179,7 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object. The parameter columns limits their width in columns;
-// 0 means no limit.
+// details returns the notes on an applied object, each at most this wide; 0 columns mean no limit.
 func details(b output.Base, a event.Applied, columns int) []string {
 	var all []string
 	most := manyPaths

@@ -36,7 +36,8 @@ type Question struct {
 
 // Additions returns what others have added to the live object, sorted by path. It leaves out what
 // [Stays], and fields that may be defaults: the API server records a default as a field of the update
-// that created the value around it (k/k#99003). With Created, it leaves out exactly the defaults. An error means that the managed fields are invalid.
+// that created the value around it (k/k#99003). With Created, it leaves out exactly the defaults. An
+// error means that the managed fields are invalid.
 func Additions(q Question) ([]Addition, error) {
 	if !q.Concerns() {
 		return nil, nil

@@ -87,11 +87,11 @@ func TestAdditions(t *testing.T) {
 		left   string
 		want   []string
 	}{
-		"nobody":          {},
-		"a container":     {others: []owner{update("kubectl-edit", pod(miner))}, want: []string{containers + `[name="miner"] kubectl-edit (Update)`}},
-		"a variable":      {others: []owner{update("kubectl-set", app(debug))}, want: []string{containers + `[name="app"].env[name="DEBUG"] kubectl-set (Update)`}},
-		"a field":         {others: []owner{update("kubectl-edit", pod(`"f:hostNetwork": {}`))}, want: []string{".spec.template.spec.hostNetwork kubectl-edit (Update)"}},
-		"a value at once": {others: []owner{update("kubectl-edit", app(probe))}, want: []string{containers + `[name="app"].livenessProbe kubectl-edit (Update)`}},
+		"no other manager": {},
+		"a container":      {others: []owner{update("kubectl-edit", pod(miner))}, want: []string{containers + `[name="miner"] kubectl-edit (Update)`}},
+		"a variable":       {others: []owner{update("kubectl-set", app(debug))}, want: []string{containers + `[name="app"].env[name="DEBUG"] kubectl-set (Update)`}},
+		"a field":          {others: []owner{update("kubectl-edit", pod(`"f:hostNetwork": {}`))}, want: []string{".spec.template.spec.hostNetwork kubectl-edit (Update)"}},
+		"a value at once":  {others: []owner{update("kubectl-edit", app(probe))}, want: []string{containers + `[name="app"].livenessProbe kubectl-edit (Update)`}},
 		"labels and annotations one by one": {
 			others: []owner{update("kubectl-label", `"f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:note": {}}}`)},
 			want:   []string{".metadata.annotations.note kubectl-label (Update)", ".metadata.labels.team kubectl-label (Update)"},
