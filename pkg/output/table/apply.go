@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -323,107 +322,4 @@ func commas(words []string) []string {
 		listed[i] = word
 	}
 	return listed
-}
-
-type rollback struct {
-	objects output.PlanOrdered[event.RolledBack]
-	tally   map[event.Action]int
-}
-
-func (r *rollback) handle(s *output.State, e event.Event) {
-	back, ok := e.(event.RolledBack)
-	if !ok {
-		return
-	}
-	if r.tally == nil {
-		r.tally = map[event.Action]int{}
-	}
-	r.tally[back.Action]++
-	r.objects.Add(s.Place(back.Ref), back)
-}
-
-func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
-	if len(r.tally) == 0 {
-		return
-	}
-	if below {
-		b.WriteString("\n")
-	}
-	b.WriteString("Not everything succeeded, so the run was rolled back:\n")
-	for _, back := range r.objects.Drain() {
-		message := format.Name(back.Ref)
-		if back.Reason != "" {
-			message += ": " + text.Printable(back.Reason)
-		}
-		columns := format.Within(base.Width, "    ")
-		details := format.Wrap(base.Hints.ErrorLines(back.Err, columns), columns)
-		for _, path := range back.Left {
-			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
-		}
-		for _, u := range back.Unreturned {
-			for _, path := range u.Paths {
-				details = append(details, "unowned  "+text.Printable(path.String())+"  "+text.Printable(u.Manager)+
-					" could not get it back, because that manager has since applied at another API version")
-			}
-		}
-		applyLine(base, b, back.Action, message, details)
-	}
-}
-
-func (r *rollback) summary() string {
-	parts := counted([]event.Action{event.Restored, event.Gone, event.Kept, event.Failed}, r.tally, nil)
-	if len(parts) == 0 {
-		return ""
-	}
-	return "; rolled back: " + strings.Join(parts, ", ")
-}
-
-// takeovers counts the objects with fields that we took over, by former manager.
-type takeovers map[string]int
-
-func (t takeovers) add(managers []string) {
-	for _, manager := range managers {
-		t[manager]++
-	}
-}
-
-func (t takeovers) lines(asked bool) []string {
-	words := " taken over from "
-	if asked {
-		words = " to take over from "
-	}
-	var all []string
-	for _, manager := range slices.Sorted(maps.Keys(t)) {
-		all = append(all, text.Count(t[manager], "object")+words+text.Printable(manager))
-	}
-	return all
-}
-
-type leftOver map[string]int
-
-func (l leftOver) add(left []managedfields.Conflict) {
-	for _, c := range left {
-		l[c.Owners[0].Manager]++
-	}
-}
-
-func (l leftOver) lines() []string {
-	var all []string
-	for _, manager := range slices.Sorted(maps.Keys(l)) {
-		them := "it"
-		if l[manager] > 1 {
-			them = "them"
-		}
-		all = append(all, text.Count(l[manager], "value")+" left to "+text.Printable(manager)+", which owns "+them+" by design")
-	}
-	return all
-}
-
-// withoutLastApplied leaves out the last-applied annotation, which every takeover from client-side
-// apply removes.
-func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
-	if len(adopted) == 0 {
-		return changes
-	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c managedfields.Change) bool { return managedfields.IsLastApplied(c.Path) })
 }

@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -260,147 +255,6 @@ func shortened(lines []string) []string {
 		}
 	}
 	return out
-}
-
-// memberLabel marks the members of a set (ApplySet specification). Its value is a hash, which tells
-// readers nothing.
-const memberLabel = "applyset.kubernetes.io/part-of"
-
-// hideSet removes the member label, unless the table is verbose, and reports whether the object
-// would join a set.
-func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
-	path := fieldpath.Field("metadata", "labels", memberLabel)
-	from, _ := path.Get(c.Before)
-	to, member := path.Get(c.After)
-	if t.Verbose {
-		return false
-	}
-	c.Before, c.After = withoutMember(c.Before), withoutMember(c.After)
-	return member && c.Before != nil && from != to
-}
-
-func withoutMember(side map[string]any) map[string]any {
-	meta, _ := side["metadata"].(map[string]any)
-	labels, _ := meta["labels"].(map[string]any)
-	if _, marked := labels[memberLabel]; !marked {
-		return side
-	}
-	side, meta, labels = maps.Clone(side), maps.Clone(meta), maps.Clone(labels)
-	delete(labels, memberLabel)
-	meta["labels"], side["metadata"] = labels, meta
-	if len(labels) == 0 {
-		delete(meta, "labels")
-	}
-	if len(meta) == 0 {
-		delete(side, "metadata")
-	}
-	return side
-}
-
-func projections(c event.Compared) (before, after string, err error) {
-	if before, err = projected(foldLastApplied(c.Before, c.After)); err != nil {
-		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
-	}
-	if after, err = projected(c.After); err != nil {
-		return "", "", fmt.Errorf("show the applied %s: %w", c.Ref, err)
-	}
-	return before, after, nil
-}
-
-func projected(projection map[string]any) (string, error) {
-	if len(projection) == 0 {
-		return "", nil
-	}
-	out, err := yaml.Marshal(projection)
-	return string(out), err
-}
-
-// diffNotes returns notes on what the diff of an object does not show, and counts its conflicts.
-func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
-	notes = remarks(b, c)
-	removed := 0
-	all := b.Verbose || len(c.Adopted) > 0 // For a takeover, list all changes.
-	changes := c.Changes
-	if !b.Verbose {
-		changes = withoutLastApplied(changes, c.Adopted)
-	}
-	anew := c.Action == event.Recreate
-	for _, change := range changes {
-		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// Only the first few of these removals get a note, because the diff already shows them,
-			// or because many are alike.
-			if removed++; removed > manyPaths && !all {
-				continue
-			}
-		}
-		if change.Kind == managedfields.Contested {
-			contested++
-		}
-		if note := diffNote(change, anew, b.Now()); note != "" {
-			notes = append(notes, note)
-		}
-	}
-	if more := removed - manyPaths; more > 0 && !all {
-		notes = append(notes, "removed    and "+text.Count(more, "more path"))
-	}
-	for _, path := range c.Yielded {
-		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
-	}
-	if b.Verbose {
-		for _, manager := range c.Adopted {
-			notes = append(notes, "adopted    the fields of "+text.Printable(manager))
-		}
-	}
-	return notes, contested
-}
-
-// diffNote names the owners of a path if they matter. anew means that the object would be recreated
-// and would lose the fields owned only by others.
-func diffNote(c managedfields.Change, anew bool, now time.Time) string {
-	word, whose := string(c.Kind), ""
-	switch c.Kind {
-	case managedfields.Contested:
-		whose = "owned by "
-	case managedfields.Released:
-		whose = "stays, kept by "
-	case managedfields.Removed:
-		if whose = "also owned by "; anew {
-			whose = "owned by "
-		}
-	case managedfields.TakenOver:
-		whose = "from "
-	case managedfields.Surplus:
-		whose = "added by "
-	case managedfields.Added, managedfields.Changed:
-		switch {
-		case len(c.Owners) > 0: // Others own a value that changes, without a conflict.
-			word, whose = string(managedfields.TakenOver), "from "
-		case !c.Atomic:
-			return ""
-		}
-	}
-	text := fmt.Sprintf("%-9s  %s", word, text.Printable(c.Path.String()))
-	if c.SameValue {
-		text += " (" + format.SameValue + ")"
-	}
-	if c.Atomic {
-		text += " (atomic: one value, replaced as a whole)"
-	}
-	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
-		text += "  stays, without an owner, because you yielded it"
-	}
-	if len(c.Owners) > 0 {
-		text += "  " + whose + format.OwnerList(c.Owners, now)
-	}
-	return text
-}
-
-func remarks(b output.Base, c event.Compared) []string {
-	columns := format.Columns(b.Width)
-	if c.Err != nil && c.Reason == c.Err.Error() {
-		return b.Hints.ErrorLines(c.Err, columns)
-	}
-	return append(format.Lines(c.Reason), b.Hints.ErrorLines(c.Err, columns)...)
 }
 
 type diffNames struct {

@@ -52,7 +52,9 @@ func (p *doneLines) write(b *strings.Builder, width int) {
 	}
 	isNoted := func(line doneLine) bool { return line.noted }
 	plain := slices.DeleteFunc(slices.Clone(all), isNoted)
-	groups := format.Grouped(plain, func(line doneLine) string { return string(line.action) + " " + p.State.Ref(line.at).GVK.GroupKind().String() })
+	groups := format.Grouped(plain, func(line doneLine) string {
+		return string(line.action) + " " + p.State.Ref(line.at).GVK.GroupKind().String()
+	})
 	for _, group := range groups {
 		p.listed++
 		if len(group) == 1 {
