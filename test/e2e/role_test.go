@@ -110,7 +110,6 @@ func randomly(t *testing.T) *rand.Rand {
 // apply, and each rule is needed.
 func TestRoleOfRealSets(t *testing.T) {
 	t.Parallel()
-	circle.Full(t) // Sets with kinds that the cluster does not serve fail: their rules are not needed.
 	if corpus() == "" {
 		t.Skip("no corpus of real manifests here; CORPUS names its folder. TestRoleOfSet has a set of our own")
 	}
@@ -151,7 +150,16 @@ func TestRoleOfRealSets(t *testing.T) {
 					kubectl(t, c, "apply", "--server-side", "-f", file(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+role.Namespace+"}}"))
 				}
 			}
+			kubeconfig := roles.account(t, c, fmt.Sprintf("whole-%d", n), nil)
+			compared := k8sconnect(t, kubeconfig, append([]string{"diff"}, args...)...)
 			at := roles.rules()
+			if compared.cmd.ProcessState.ExitCode() == 2 {
+				// Kinds that the cluster does not serve are unknown, and a diff with unknowns has no plan that
+				// would be bound to the cluster.
+				at = slices.DeleteFunc(at, func(rule [2]int) bool {
+					return slices.Contains(roles[rule[0]].Rules[rule[1]].ResourceNames, "kube-system")
+				})
+			}
 			random.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
 			for i, rule := range at[:min(len(at), circle.Of(3, len(at), len(at)))] {
 				user := fmt.Sprintf("lacking-%d-%d", n, i)
@@ -160,8 +168,6 @@ func TestRoleOfRealSets(t *testing.T) {
 					t.Errorf("diff works without the rule %+v: %s", roles[rule[0]].Rules[rule[1]], r)
 				}
 			}
-			kubeconfig := roles.account(t, c, fmt.Sprintf("whole-%d", n), nil)
-			compared := k8sconnect(t, kubeconfig, append([]string{"diff"}, args...)...)
 			applied := k8sconnect(t, kubeconfig, append([]string{"apply", "--timeout=5m"}, args...)...)
 			for _, r := range []*run{compared, applied} {
 				if lacks := lacksRight.FindString(r.stdout.String() + r.stderr.String()); lacks != "" {
