@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +35,7 @@ func expand(o Options) ([]input, error) {
 	for _, name := range o.Filenames {
 		switch {
 		case name == stdin:
-			faults = append(faults, e.addStdin(o.In))
+			faults = append(faults, e.addStdin(o.In, cmp.Or(o.InName, stdin)))
 		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
 			shown := publicURL(name)
 			p := patience{name: shown, what: shown, most: fetchAttempts * fetchTimeout, report: o.Report}
@@ -65,14 +66,14 @@ func (e *expansion) add(key string, in input) {
 	e.inputs = append(e.inputs, in)
 }
 
-func (e *expansion) addStdin(r io.Reader) error {
+func (e *expansion) addStdin(r io.Reader, name string) error {
 	if r == nil {
 		return &inputError{where: stdin, text: "standard input is not available"}
 	}
-	p := patience{name: stdin, what: "standard input", most: longestSilence, report: e.report}
-	e.add(stdin, input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
+	p := patience{name: name, what: "standard input", most: longestSilence, report: e.report}
+	e.add(stdin, input{name: name, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, func(_ context.Context, h *heard) ([]byte, error) {
-			return readAll(stdin, hearing{r, h}, maxBytes)
+			return readAll(name, hearing{r, h}, maxBytes)
 		})
 	}})
 	return nil

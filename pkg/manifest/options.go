@@ -38,6 +38,8 @@ type Options struct {
 	Unnamed bool
 	Hooks   Hooks
 	In      io.Reader
+	// InName names In in messages and sources; the default is "-".
+	InName string
 	// Secrets collects the values of Secrets and masks them in messages. It may be nil.
 	Secrets Secrets
 	// Client fetches URLs; nil means a client with a timeout of one minute.

@@ -43,6 +43,7 @@ func (o *scope) released(
 			err = nil
 		}
 		if err == nil {
+			release.Source = source
 			release.Manifest, err = o.chart.Manifest()
 		}
 	}

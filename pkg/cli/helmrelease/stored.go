@@ -72,6 +72,20 @@ func Find(ctx context.Context, server Server, named inventory.Release) (inventor
 	return inventory.Revisions{}, &NotFoundError{named}
 }
 
+// Refused returns the reason why Helm refuses to upgrade a release after its newest revision; nil if
+// there is none (prepareUpgrade in helm/helm, pkg/action/upgrade.go).
+func Refused(last inventory.HelmRelease) error {
+	status := last.Info.Status
+	switch {
+	case strings.HasPrefix(status, "pending-"):
+		return object.Hinted(fmt.Sprintf("if no helm command is running, see: helm history %s -n %s", last.Name, last.Namespace),
+			"Helm refuses to upgrade while another operation is in progress: revision %d is %s", last.Version, status)
+	case strings.HasPrefix(status, "uninstall"):
+		return fmt.Errorf("revision %d is %s", last.Version, status)
+	}
+	return nil
+}
+
 // Object is an object of a release as Helm applies it.
 type Object struct {
 	Kind     object.Kind
@@ -82,7 +96,7 @@ type Object struct {
 // Objects returns the objects in the manifest of a release, except hooks. Its error joins one error
 // for each object whose kind is not served; the other objects are returned.
 func Objects(ctx context.Context, server Server, secrets manifest.Secrets, release inventory.HelmRelease) ([]Object, error) {
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: secrets})
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}

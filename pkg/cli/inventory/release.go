@@ -33,6 +33,8 @@ type HelmRelease struct {
 	Info        struct {
 		Status string `json:"status"`
 	} `json:"info"`
+	// Source names the manifest in messages.
+	Source string `json:"-"`
 }
 
 // ServerSide is the [HelmRelease.ApplyMethod] of server-side apply.
@@ -106,6 +108,7 @@ func decode(stored *unstructured.Unstructured) (HelmRelease, error) {
 	case strings.TrimSpace(out.Manifest) == "":
 		err = ErrNoManifest
 	}
+	out.Source = fmt.Sprintf("revision %d", out.Version)
 	return out, err
 }
 

@@ -46,7 +46,10 @@ type piece struct {
 	// unread is the error of the read, or of a dry run that showed nothing.
 	unread    error
 	conflicts []managedfields.Conflict
-	refused   error
+	// unprotected are the values of others that every upgrade overwrites: the server reports no
+	// conflict for the stringData of a Secret (edge case 12).
+	unprotected []managedfields.Conflict
+	refused     error
 }
 
 // concerns reports whether an apply of the declared object can conflict with a field of another owner,
@@ -97,9 +100,9 @@ func (r *release) isOwn(o managedfields.Owner) bool {
 }
 
 // contested returns the conflicts that remain after Helm has migrated its own updates.
-func (r *release) contested(p *piece) []managedfields.Conflict {
+func (r *release) contested(conflicts []managedfields.Conflict) []managedfields.Conflict {
 	var out []managedfields.Conflict
-	for _, c := range p.conflicts {
+	for _, c := range conflicts {
 		if r.migrates {
 			if c.Owners = slices.DeleteFunc(slices.Clone(c.Owners), r.isOwn); len(c.Owners) == 0 {
 				continue
@@ -110,17 +113,20 @@ func (r *release) contested(p *piece) []managedfields.Conflict {
 	return out
 }
 
-// overwrites returns the conflicting fields that a client-side upgrade sets. For kinds that Helm
-// does not know, Helm sends only the difference between two manifests, not what the live object
-// lacks (createPatch in helm/helm, pkg/kube/client.go).
+// overwrites returns the fields of others that the upgrade sets without a conflict. For kinds that Helm
+// does not know, a client-side upgrade sends only the difference between two manifests, not what the
+// live object lacks (createPatch in helm/helm, pkg/kube/client.go).
 func (r *release) overwrites(p *piece, contested []managedfields.Conflict) []managedfields.Conflict {
-	if isTyped(p.Declared) {
-		return contested
+	unprotected := r.contested(p.unprotected)
+	switch base := r.base[p.Ref]; {
+	case r.out.ServerSide && !r.forces():
+		return unprotected
+	case !r.out.ServerSide && !isTyped(p.Declared):
+		contested = slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
+			return base == nil || c.Path.Same(base.Object, p.Declared.Object)
+		})
 	}
-	base := r.base[p.Ref]
-	return slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
-		return base == nil || c.Path.Same(base.Object, p.Declared.Object)
-	})
+	return slices.Concat(contested, unprotected)
 }
 
 func isTyped(u *unstructured.Unstructured) bool {
@@ -153,19 +159,15 @@ func (r *release) judge() {
 		if r.base[p.Ref] == nil && !r.marked(p.live) && !r.forces() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
 		}
-		contested := r.contested(p)
+		contested := r.contested(p.conflicts)
+		if len(contested) > 0 && !r.forces() {
+			out.Conflicts = append(out.Conflicts, event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, contested)})
+		}
+		if overwritten := r.overwrites(p, contested); len(overwritten) > 0 {
+			out.Overwrites = append(out.Overwrites, event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, overwritten)})
+		}
 		if len(contested) == 0 {
 			continue
-		}
-		found := event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, contested)}
-		if !r.forces() {
-			out.Conflicts = append(out.Conflicts, found)
-		}
-		if !out.ServerSide {
-			found.Conflicts = r.overwrites(p, found.Conflicts)
-		}
-		if (!out.ServerSide || r.forces()) && len(found.Conflicts) > 0 {
-			out.Overwrites = append(out.Overwrites, found)
 		}
 		for _, c := range contested {
 			for _, o := range c.Owners {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -116,9 +115,9 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 	out.Name, out.Namespace = named.Name, cmp.Or(last.Namespace, named.Namespace)
 	out.out.Revision, out.out.Status, out.out.ServerSide = last.Version, last.Info.Status, last.Applies()
 	out.migrates = !base.Applies()
-	out.out.Refused = refused(last)
+	out.out.Refused = helmrelease.Refused(last)
 	if r.chart != nil {
-		out.out.Manifest = "the chart output"
+		out.out.Manifest, out.Source = "the chart output", "the chart output"
 		if out.Manifest, err = r.chart.Manifest(); err != nil {
 			return nil, err
 		}
@@ -166,20 +165,6 @@ func unbuilt(out *release, missed func(*unstructured.Unstructured, error) *relea
 	}
 	out.out.Refused = cmp.Or[error](out.out.Refused, err)
 	return out
-}
-
-// refused returns the reason why Helm refuses to upgrade a release in its present status
-// (prepareUpgrade in helm/helm, pkg/action/upgrade.go).
-func refused(last inventory.HelmRelease) error {
-	status := last.Info.Status
-	switch {
-	case strings.HasPrefix(status, "pending-"):
-		return object.Hinted(fmt.Sprintf("if no helm command is running, see: helm history %s -n %s", last.Name, last.Namespace),
-			"Helm refuses to upgrade while another operation is in progress: revision %d is %s", last.Version, status)
-	case strings.HasPrefix(status, "uninstall"):
-		return fmt.Errorf("revision %d is %s", last.Version, status)
-	}
-	return nil
 }
 
 // live reads the objects of all releases, one kind after the other.
@@ -272,16 +257,33 @@ func (r *release) createsNamespaces() map[string]bool {
 }
 
 func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
-	how := object.Write{Manager: of.out.Manager, DryRun: true, Validation: metav1.FieldValidationStrict}
-	_, err := r.server.Apply(ctx, p.Kind, p.Declared, how)
+	err := r.apply(ctx, of, p, p.Declared)
 	switch {
 	case err == nil:
 	case predict.IsContested(err):
-		p.conflicts = predict.Predictor{Manager: of.out.Manager}.Contested(err, p.live, p.Declared)
-		managedfields.SortConflicts(p.conflicts)
+		p.conflicts = of.conflicts(err, p.live, p.Declared)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err):
 		p.refused = err
 	default:
 		p.unread = err
 	}
+	if stored := predict.WithoutStringData(p.Declared); stored != p.Declared && p.live != nil && p.unread == nil {
+		if err := r.apply(ctx, of, p, stored); predict.IsContested(err) {
+			p.unprotected = slices.DeleteFunc(of.conflicts(err, p.live, stored), func(c managedfields.Conflict) bool {
+				_, sent := c.Path.Get(p.Declared.Object)
+				return sent
+			})
+		}
+	}
+}
+
+func (r *reader) apply(ctx context.Context, of *release, p *piece, declared *unstructured.Unstructured) error {
+	_, err := r.server.Apply(ctx, p.Kind, declared, object.Write{Manager: of.out.Manager, DryRun: true, Validation: metav1.FieldValidationStrict})
+	return err
+}
+
+func (r *release) conflicts(err error, live, declared *unstructured.Unstructured) []managedfields.Conflict {
+	out := predict.Predictor{Manager: r.out.Manager}.Contested(err, live, declared)
+	managedfields.SortConflicts(out)
+	return out
 }

@@ -58,8 +58,8 @@ func kinds() []kindOf {
 			meta(`{"data": {"mode": "m%d"}}`, `{"data": {"index.html": "i%d"}}`, `{"data": {"human": "%d"}}`, `{"data": {"mode": null}}`),
 		},
 		{
-			"Secret", gvr("", "v1", "secrets"), "apiVersion: v1\nkind: Secret\n" + head + "data: {user: eHh%dMTIz}\n",
-			meta(`{"data": {"user": "eHh%dMTIz"}}`, `{"data": {"more": "eHh%dMTIz"}}`),
+			"Secret", gvr("", "v1", "secrets"), "apiVersion: v1\nkind: Secret\n" + head + "data: {user: eHh%dMTIz}\nstringData: {word: 'w%d'}\n",
+			meta(`{"data": {"user": "eHh%dMTIz"}}`, `{"data": {"more": "eHh%dMTIz"}}`, `{"data": {"word": "eHh%dMTIz"}}`, `{"stringData": {"word": "w%d"}}`),
 		},
 		{
 			"Deployment", gvr("apps", "v1", "deployments"),

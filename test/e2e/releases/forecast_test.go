@@ -165,10 +165,7 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 		t.Errorf("exit status %d, forecast %s", status, f.Forecast)
 	}
 	client := !f.ServerSide && !slices.Contains(upgrade, "--server-side=true")
-	var before objects
-	if client {
-		before = s.live(t)
-	}
+	before := s.live(t)
 	_, err := s.helm.Try(t.Context(), upgrade...)
 	switch {
 	case f.Forecast != "ready" && f.Forecast != "fails", fails != (err != nil):
@@ -178,8 +175,8 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 		total.ready++
 		if client {
 			s.overwritten(t, f, total)
-			s.written(t, f, before, total)
 		}
+		s.written(t, f, before, total)
 		return false
 	case len(f.Refusals) > 0 || f.Refused != nil:
 		total.refused++

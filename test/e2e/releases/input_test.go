@@ -9,6 +9,7 @@ import (
 func TestNamesAndBrokenReleases(t *testing.T) {
 	s := newSite(t, "broken")
 	s.store(t, "apart", true, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: no-such-namespace}}")
+	s.store(t, "garbled", true, "kind: ConfigMap\nmetadata: [\n")
 	s.apply(t, gvr("", "v1", "secrets"), "helm", `{apiVersion: v1, kind: Secret, type: helm.sh/release.v1, stringData: {release: "%%%"},
 		metadata: {name: sh.helm.release.v1.cut.v7, labels: {owner: helm, name: cut, status: deployed, version: '7'}}}`)
 	for _, at := range []struct {
@@ -31,6 +32,7 @@ func TestNamesAndBrokenReleases(t *testing.T) {
 			[]string{"revision 7   0 objects   unknown", "helm history cut -n broken"},
 			[]string{"client-side", "server-side", "--from", "revision 0"},
 		},
+		{"a manifest that is no YAML", "broken", []string{"garbled"}, 2, []string{"revision 1:3: not YAML"}, []string{"-:3"}},
 		{"an object that the upgrade cannot create", "broken", []string{"apart"}, 1, []string{"refused", `namespaces "no-such-namespace" not found`}, []string{"creates it again"}},
 	} {
 		t.Run(at.name, func(t *testing.T) {

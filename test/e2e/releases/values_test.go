@@ -1,6 +1,7 @@
 package releases_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,7 +16,8 @@ import (
 // objects are objects by "KIND NAME".
 type objects map[string]*unstructured.Unstructured
 
-// manifest returns the objects of the release's manifest, as Helm stored it.
+// manifest returns the objects of the release's manifest, as Helm stored it, with the stringData of
+// Secrets as the server stores it.
 func (s *site) manifest(t *testing.T) objects {
 	t.Helper()
 	out := objects{}
@@ -24,6 +26,19 @@ func (s *site) manifest(t *testing.T) objects {
 		var u unstructured.Unstructured
 		if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
 			t.Fatal(err)
+		}
+		if plain, _, _ := unstructured.NestedStringMap(u.Object, "stringData"); plain != nil {
+			data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+			if data == nil {
+				data = map[string]string{}
+			}
+			for key, value := range plain {
+				data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+			}
+			delete(u.Object, "stringData")
+			if err := unstructured.SetNestedStringMap(u.Object, data, "data"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if u.Object != nil {
 			out[u.GetKind()+" "+u.GetName()] = &u
@@ -48,7 +63,7 @@ func (s *site) live(t *testing.T) objects {
 	return out
 }
 
-// written checks the values after a client-side upgrade: each path that was forecast to be overwritten
+// written checks the values after an upgrade: each path that was forecast to be overwritten
 // has the value of the manifest, and no other value that another manager owned has changed to it.
 func (s *site) written(t *testing.T, f forecast, before objects, total *counts) {
 	t.Helper()
