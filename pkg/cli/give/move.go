@@ -114,6 +114,11 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 	if err != nil {
 		return out, err
 	}
+	if busy, err := inventory.Decode(revisions.Last); err == nil {
+		if err := helmrelease.Refused(busy); err != nil {
+			return out, fmt.Errorf("%s: %w", out.Name, err)
+		}
+	}
 	// Helm deletes what its base revision lists and the next manifest lacks.
 	release, err := inventory.Decode(revisions.Base())
 	if errors.Is(err, inventory.ErrNoManifest) {
@@ -139,9 +144,9 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 
 func (p party) ofInventory(ctx context.Context, c *connection.Connection, server *client.Client, isNew bool) (move.Tool, error) {
 	of := *p.inventory
-	kind, err := server.Preferred(ctx, of.Kind())
+	kind, err := kindOf(ctx, server, of)
 	if err != nil {
-		return move.Tool{}, fmt.Errorf("%s: %w", of, err)
+		return move.Tool{}, err
 	}
 	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
 	live, err := server.Get(ctx, kind, ref)

@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -95,14 +96,27 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 	return all, errors.Join(faults...)
 }
 
+// kindOf returns the kind of the object with an inventory. Its API is installed by the tool, not by the
+// user's own run.
+func kindOf(ctx context.Context, server *client.Client, of inventory.Of) (object.Kind, error) {
+	kind, err := server.Preferred(ctx, of.Kind())
+	if errors.As(err, new(*client.NoKindError)) {
+		err = object.Hinted("check the context: "+command.Kubectl("config", "current-context"), "%w", err)
+	}
+	if err != nil {
+		return kind, fmt.Errorf("%s: %w", of, err)
+	}
+	return kind, nil
+}
+
 // listed returns the objects that an inventory lists. If an object's version is no longer served,
 // listed uses the preferred version of the kind.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
-	kind, err := server.Preferred(ctx, of.Kind())
+	kind, err := kindOf(ctx, server, of)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", of, err)
+		return nil, err
 	}
 	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
 	live, err := server.Get(ctx, kind, ref)

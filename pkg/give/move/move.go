@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
@@ -200,7 +201,11 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	ref := object.RefOf(live)
 	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)
 	if !isFrom && !isTo && !isKept(live) {
-		return nil, fmt.Errorf("it belongs neither to %s nor to %s", e.From.Name, e.To.Name)
+		owner := "to no tool or set"
+		if claims := applyset.Claims(live, ""); len(claims) > 0 {
+			owner = "to " + claims[0].String()
+		}
+		return nil, fmt.Errorf("it belongs %s, and neither to %s nor to %s", owner, e.From.Name, e.To.Name)
 	}
 	var steps []step
 	if e.leaves(ref) && isTo {

@@ -245,7 +245,7 @@ func TestMoveOfWhatCannotMove(t *testing.T) {
 	s.apply(t, "someone", "{apiVersion: v1, kind: ConfigMap, metadata: {name: apart}}")
 	move := []string{"--from-release=cannot-move/old", "--to-release=cannot-move/next"}
 	status, out := s.give(t, append(move, "cm/apart")...)
-	if status != 1 || strings.Contains(out, "not finished") || !strings.Contains(out, "belongs neither to") {
+	if status != 1 || strings.Contains(out, "not finished") || !strings.Contains(out, "belongs to no tool or set, and neither to") {
 		t.Errorf("an object of neither: exit status %d:\n%s", status, out)
 	}
 	if status, out = s.give(t, append(move, "cm/none")...); status != 2 || strings.Contains(out, "not finished") {
@@ -255,6 +255,11 @@ func TestMoveOfWhatCannotMove(t *testing.T) {
 	out = strings.Join(strings.Fields(out), " ")
 	if want := "the move of configmap/moves -n cannot-move is not finished: install Helm release cannot-move/next, which does not exist yet, with it in its chart"; status != 1 || !strings.Contains(out, want) {
 		t.Errorf("a receiver that does not exist: exit status %d:\n%s", status, out)
+	}
+	s.apply(t, "setup", releaseSecretIn(t, s.namespace, "busy", 3, "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}", "pending-upgrade"))
+	status, out = s.give(t, "cm/moves", "--from-release=cannot-move/old", "--to-release=cannot-move/busy")
+	if want := "another operation is in progress: revision 3 is pending-upgrade"; status != 2 || !strings.Contains(out, want) || !strings.Contains(out, "helm history busy -n cannot-move") {
+		t.Errorf("a receiver that is being upgraded: exit status %d:\n%s", status, out)
 	}
 	s.kubectl(t, "", "label", "secret", "-n", s.namespace, "-l", "owner=helm", "name=torn", "--overwrite")
 	status, out = s.give(t, "--helm-release=cannot-move/torn", "--from=x")
