@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,4 +123,26 @@ func root(t testing.TB) string {
 	}
 	t.Fatal("the repository's root is not above this folder")
 	return ""
+}
+
+// Source returns the folder of Helm's own source in the module cache, from which the program was
+// built; empty if it is not there.
+func (h *Helm) Source() string {
+	info, err := buildinfo.ReadFile(h.binary)
+	if err != nil {
+		return ""
+	}
+	cache := os.Getenv("GOMODCACHE")
+	if cache == "" {
+		out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+		if err != nil {
+			return ""
+		}
+		cache = strings.TrimSpace(string(out))
+	}
+	dir := filepath.Join(cache, filepath.FromSlash(info.Main.Path)+"@"+info.Main.Version)
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
 }

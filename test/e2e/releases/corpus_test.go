@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -45,7 +46,11 @@ func TestForecastsOfRealManifests(t *testing.T) {
 					s := newSite(t, fmt.Sprintf("real-%d-%t", i, client))
 					s.kinds = realKinds()
 					var n counts
-					s.realStory(t, rand.New(rand.NewPCG(uint64(i), 53)), s.real(t, filepath.Join(dir, name)), rounds, client, &n)
+					of := s.real(t, filepath.Join(dir, name))
+					if len(of) == 0 {
+						t.Fatal("the server accepts no object of it")
+					}
+					s.realStory(t, rand.New(rand.NewPCG(uint64(i), 53)), of, rounds, client, &n)
 					t.Logf("%+v", n)
 					total.add(n)
 				})
@@ -56,6 +61,75 @@ func TestForecastsOfRealManifests(t *testing.T) {
 	if total.ready == 0 || total.failing == 0 || total.settled == 0 {
 		t.Errorf("too few cases of some kind: %+v", total.counts)
 	}
+}
+
+// The same for the charts of Helm's own tests.
+func TestForecastsOfHelmsCharts(t *testing.T) {
+	s := newSite(t, "helms")
+	charts := s.helmsCharts(t, circle.Of(2, 1000, 1000))
+	if len(charts) == 0 {
+		t.Skip("no source of Helm in the module cache: go mod download helm.sh/helm/v4")
+	}
+	names := slices.Sorted(maps.Keys(charts))
+	var total sum
+	t.Run("charts", func(t *testing.T) {
+		for i, name := range names {
+			client := i%2 == 0
+			t.Run(fmt.Sprintf("%s client-side=%t", name, client), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, fmt.Sprintf("helms-%d", i))
+				s.kinds = realKinds()
+				var n counts
+				of := s.real(t, charts[name])
+				if len(of) == 0 {
+					t.Skip("the server accepts none of its objects")
+				}
+				s.realStory(t, rand.New(rand.NewPCG(uint64(i), 55)), of, circle.Of(3, 10, 30), client, &n)
+				t.Logf("%+v", n)
+				total.add(n)
+			})
+		}
+	})
+	t.Logf("%d charts: %+v", len(names), total.counts)
+	if total.ready+total.failing == 0 {
+		t.Errorf("no forecast: %+v", total.counts)
+	}
+}
+
+// helmsCharts returns folders with the output of charts that have an object of a known kind.
+func (s *site) helmsCharts(t *testing.T, most int) map[string]string {
+	t.Helper()
+	source := s.helm.Source()
+	if source == "" {
+		return nil
+	}
+	out := map[string]string{}
+	seen := map[string]bool{}
+	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "Chart.yaml" || !strings.Contains(path, "/testdata/") {
+			return err
+		}
+		if len(out) == most {
+			return fs.SkipAll
+		}
+		text, err := s.helm.Try(t.Context(), "template", "web", filepath.Dir(path))
+		if err != nil || seen[text] || !slices.ContainsFunc(slices.Collect(maps.Keys(realKinds())), func(kind string) bool {
+			return strings.Contains(text, "\nkind: "+kind+"\n")
+		}) {
+			return nil //nolint:nilerr // Many of the charts are meant to fail.
+		}
+		seen[text] = true
+		name, err := filepath.Rel(source, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		out[name] = t.TempDir()
+		return os.WriteFile(filepath.Join(out[name], "all.yaml"), []byte(text), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func realKinds() map[string]schema.GroupVersionResource {
@@ -110,9 +184,6 @@ func (s *site) real(t *testing.T, dir string) []*unstructured.Unstructured {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(out) == 0 {
-		t.Fatalf("no usable manifest in %s", dir)
 	}
 	return out
 }
