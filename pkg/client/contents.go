@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -129,7 +130,25 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	return kinds
 }
 
+// WorthAcross reports whether one list or watch of a kind across all namespaces is less work than n
+// requests that read some of its objects by namespace. It asks the server how many objects there are.
+func (c *Client) WorthAcross(ctx context.Context, kind object.Kind, n int) bool {
+	if n <= fewRequests || !slices.Contains(kind.Verbs, "list") {
+		return false
+	}
+	total, err := c.total(ctx, kind, "")
+	return err == nil && total <= farMore*n
+}
+
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
+	n, err := c.total(ctx, kind, namespace)
+	if transport.Denied(err) || apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	return n, err
+}
+
+func (c *Client) total(ctx context.Context, kind object.Kind, namespace string) (int, error) {
 	sel := object.Selection{Namespace: namespace}
 	r := transport.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
 	n := 0
@@ -148,13 +167,15 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 		More: func(metav1.ListMeta) (int, bool) { return 0, false },
 	}
 	page, err := l.Read(ctx)
-	if transport.Denied(err) || apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	if page.RemainingItemCount != nil {
+	switch {
+	case err != nil:
+		return 0, err
+	case page.RemainingItemCount != nil:
 		n += int(*page.RemainingItemCount)
+	case page.Continue != "": // An aggregated API may not count.
+		return math.MaxInt, nil
 	}
-	return n, err
+	return n, nil
 }
 
 type held struct {

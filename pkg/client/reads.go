@@ -13,6 +13,9 @@ const (
 	// worthList is the smallest number of objects in a namespace for which a list is faster than
 	// concurrent reads.
 	worthList = 6
+	// fewRequests is the largest number of concurrent requests that are less work than to ask first
+	// how many objects there are.
+	fewRequests = 16
 	// apart is the largest number of CRDs that are read one by one. A list of all CRDs would
 	// include many others, each up to half a megabyte in size. A list restricted to one name is
 	// served from the server's cache, but a get reads from etcd.

@@ -28,13 +28,17 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 		if err := o.targets.Files.InServedVersions(ctx, client, p, o.out.Print); err != nil {
 			return nil, "", err
 		}
-		return survey.Named(itemsOf(p), why(ctx, client)), " of the manifests", nil
+		return survey.Named(itemsOf(p), why(ctx, client), worth(ctx, client)), " of the manifests", nil
 	}
 	found, err := o.targets.Resolve(ctx, in.Connection, client)
 	if err != nil {
 		return nil, "", err
 	}
-	return survey.Named(found, why(ctx, client)), "", nil
+	return survey.Named(found, why(ctx, client), worth(ctx, client)), "", nil
+}
+
+func worth(ctx context.Context, client *client.Client) func(object.Kind, int) bool {
+	return func(kind object.Kind, requests int) bool { return client.WorthAcross(ctx, kind, requests) }
 }
 
 // why returns a function that explains why a kind is not served. The function asks the server only

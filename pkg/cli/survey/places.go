@@ -5,12 +5,14 @@ package survey
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -23,8 +25,8 @@ import (
 type Place struct {
 	Kind      object.Kind
 	Selection object.Selection
-	// names are the wanted objects; nil means all.
-	names []string
+	// wanted are the objects to read; nil means all that Selection selects.
+	wanted map[types.NamespacedName]bool
 	// unnamed means that the user did not name the kind.
 	unnamed bool
 	err     error
@@ -48,16 +50,18 @@ func AllKinds(kinds []object.Kind, sel object.Selection) []Place {
 // one by one.
 const worthList = 6
 
-// Named returns the places to read for the targets. At least [worthList] named objects of a kind
-// and namespace share one place; fewer get one place each. The callback (why) explains kinds that
-// are not served.
-func Named(found []target.Target, why func(schema.GroupVersionKind) error) []Place {
+// Named returns the places to read for the targets. The named objects of a kind are one place if
+// worth reports that one list across all namespaces is less work than the given number of requests.
+// Otherwise, at least [worthList] of them in one namespace are one place; fewer are one place each. The
+// callback (why) explains kinds that are not served.
+func Named(found []target.Target, why func(schema.GroupVersionKind) error, worth func(kind object.Kind, requests int) bool) []Place {
 	var places []Place
-	type list struct {
-		gvk       schema.GroupVersionKind
-		namespace string
+	type named struct {
+		kind object.Kind
+		in   map[string][]string // names by namespace
 	}
-	lists := map[list]int{}
+	var kinds []*named
+	at := map[schema.GroupVersionKind]*named{}
 	for _, t := range found {
 		switch {
 		case t.Kind.Resource == "":
@@ -67,25 +71,47 @@ func Named(found []target.Target, why func(schema.GroupVersionKind) error) []Pla
 			places = append(places, Place{Kind: t.Kind, Selection: t.Selection})
 			continue
 		}
-		at := list{t.Kind.GVK, t.Namespace}
-		i, known := lists[at]
-		if !known {
-			i = len(places)
-			lists[at] = i
-			places = append(places, Place{Kind: t.Kind, Selection: object.Selection{Namespace: t.Namespace}})
+		if at[t.Kind.GVK] == nil {
+			at[t.Kind.GVK] = &named{t.Kind, map[string][]string{}}
+			kinds = append(kinds, at[t.Kind.GVK])
 		}
-		places[i].names = append(places[i].names, t.Name)
+		in := at[t.Kind.GVK].in
+		in[t.Namespace] = append(in[t.Namespace], t.Name)
 	}
+	ofKinds := make([][]Place, len(kinds))
+	var asking sync.WaitGroup // worth may ask the server
+	for i, k := range kinds {
+		asking.Go(func() {
+			apart := byNamespace(k.kind, k.in)
+			if ofKinds[i] = apart; !k.kind.Namespaced || len(k.in) == 1 || !worth(k.kind, len(apart)) {
+				return
+			}
+			all := Place{Kind: k.kind, wanted: map[types.NamespacedName]bool{}}
+			for _, p := range apart {
+				maps.Copy(all.wanted, p.wanted)
+			}
+			ofKinds[i] = []Place{all}
+		})
+	}
+	asking.Wait()
+	return slices.Concat(append([][]Place{places}, ofKinds...)...)
+}
+
+func byNamespace(kind object.Kind, names map[string][]string) []Place {
 	var out []Place
-	for _, p := range places {
-		if p.err != nil || len(p.names) == 0 || len(p.names) >= worthList {
-			out = append(out, p)
-			continue
+	for _, namespace := range slices.Sorted(maps.Keys(names)) {
+		whole := Place{Kind: kind, Selection: object.Selection{Namespace: namespace}, wanted: map[types.NamespacedName]bool{}}
+		for _, name := range names[namespace] {
+			key := types.NamespacedName{Namespace: namespace, Name: name}
+			whole.wanted[key] = true
+			if len(names[namespace]) < worthList {
+				sel := whole.Selection
+				sel.Name = name
+				out = append(out, Place{Kind: kind, Selection: sel, wanted: map[types.NamespacedName]bool{key: true}})
+			}
 		}
-		for _, name := range p.names {
-			sel := p.Selection
-			sel.Name = name
-			out = append(out, Place{Kind: p.Kind, Selection: sel, names: []string{name}})
+		if len(names[namespace]) >= worthList {
+			out = append(out, whole)
 		}
 	}
 	return out
@@ -136,7 +162,7 @@ func (p *Place) unread(err error) []event.Unread {
 		}
 		ref := object.Ref{GVK: p.Kind.GVK, Namespace: p.Selection.Namespace, Name: p.Selection.Name}
 		if missing, ok := errors.AsType[*missingError](err); ok {
-			ref.Name, err = missing.name, missing.error
+			ref.Namespace, ref.Name, err = missing.at.Namespace, missing.at.Name, missing.error
 		}
 		all = append(all, event.Unread{Ref: ref, Err: err})
 	}
@@ -152,7 +178,7 @@ func (p *Place) hasGone(err error) bool {
 
 type missingError struct {
 	error
-	name string
+	at types.NamespacedName
 }
 
 func (e *missingError) Unwrap() error { return e.error }
@@ -161,9 +187,9 @@ func (e *missingError) Unwrap() error { return e.error }
 // again if the list starts over or the kind was deleted meanwhile. The error joins one
 // *missingError for each missing object.
 func (p *Place) Read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
-	var seen map[string]bool
+	var seen map[types.NamespacedName]bool
 	anew := func() {
-		seen = map[string]bool{}
+		seen = map[types.NamespacedName]bool{}
 		begin()
 	}
 	anew()
@@ -172,11 +198,10 @@ func (p *Place) Read(ctx context.Context, reader *client.NoRetry, begin func(), 
 	}
 	err := reader.Fields(ctx, p.Kind, p.Selection, anew, func(page client.FieldsPage) {
 		for _, o := range page {
-			if p.names == nil || slices.Contains(p.names, o.Ref.Name) {
+			key := types.NamespacedName{Namespace: o.Ref.Namespace, Name: o.Ref.Name}
+			if p.wanted == nil || p.wanted[key] {
 				visit(o)
-			}
-			if p.names != nil {
-				seen[o.Ref.Name] = true
+				seen[key] = true
 			}
 		}
 	})
@@ -188,9 +213,9 @@ func (p *Place) Read(ctx context.Context, reader *client.NoRetry, begin func(), 
 		return err
 	}
 	var missing []error
-	for _, name := range p.names {
-		if !seen[name] {
-			missing = append(missing, &missingError{apierrors.NewNotFound(p.Kind.GVR().GroupResource(), name), name})
+	for key := range p.wanted {
+		if !seen[key] {
+			missing = append(missing, &missingError{apierrors.NewNotFound(p.Kind.GVR().GroupResource(), key.Name), key})
 		}
 	}
 	return errors.Join(missing...)

@@ -31,7 +31,7 @@ func TestAllKinds(t *testing.T) {
 	} {
 		var got []string
 		for _, p := range AllKinds(kinds, tt.sel) {
-			if p.Selection != tt.sel || p.names != nil || p.err != nil {
+			if p.Selection != tt.sel || p.wanted != nil || p.err != nil {
 				t.Errorf("%+v", p)
 			}
 			got = append(got, p.Kind.GVK.GroupKind().String())
