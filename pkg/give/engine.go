@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -46,6 +47,8 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
+	// Reader reads the objects at first, many with one request. If it is nil, each is read by itself.
+	Reader object.LiveReader
 	// Wish is the requested transfer. Each target's manifest (Target.Declared) is used as
 	// Wish.Declared.
 	Wish   transfer.Wish
@@ -92,12 +95,12 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	known := survey{wish: e.Wish, owners: map[string]bool{}}
 	var work errgroup.Group
 	work.SetLimit(atOnce)
-	for _, t := range targets {
+	e.read(ctx, targets, func(t Target, live *unstructured.Unstructured) {
 		work.Go(func() error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			out, entries := e.give(ctx, t)
+			out, entries := e.give(ctx, t, live)
 			mu.Lock()
 			defer mu.Unlock()
 			known.add(out, entries)
@@ -114,7 +117,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			e.Emit(out)
 			return nil
 		})
-	}
+	})
 	_ = work.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -136,12 +139,37 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-func (e *Engine) give(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
+// read calls visit for each target, one at a time. live is nil for a target that must be read by
+// itself.
+func (e *Engine) read(ctx context.Context, targets []Target, visit func(t Target, live *unstructured.Unstructured)) {
+	kinds := map[schema.GroupVersionKind][]Target{}
+	seen := map[object.Ref]bool{}
+	for _, t := range targets {
+		if e.Reader == nil || seen[t.Ref] {
+			visit(t, nil)
+			continue
+		}
+		seen[t.Ref] = true
+		kinds[t.Kind.GVK] = append(kinds[t.Kind.GVK], t)
+	}
+	for _, of := range kinds {
+		refs := make([]object.Ref, len(of))
+		for i, t := range of {
+			refs[i] = t.Ref
+		}
+		e.Reader.Live(ctx, of[0].Kind, refs, func(i int, live *unstructured.Unstructured, _ error) { visit(of[i], live) })
+	}
+}
+
+// give transfers the fields of one object. live may be nil.
+func (e *Engine) give(ctx context.Context, t Target, live *unstructured.Unstructured) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
-	for attempts := retry.At(t.Ref); ; {
-		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
-		if err != nil {
-			return e.unknown(out, err), nil
+	for attempts := retry.At(t.Ref); ; live = nil {
+		var err error
+		if live == nil {
+			if live, err = e.Server.Get(ctx, t.Kind, t.Ref); err != nil {
+				return e.unknown(out, err), nil
+			}
 		}
 		attempts.OnRead(live)
 		wish, done, entries, err := e.wish(ctx, live, t)

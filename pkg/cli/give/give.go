@@ -312,7 +312,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 		o.engine.Admit = func(live *unstructured.Unstructured) error { return others.Refusal(live, o.engine.Wish.To) }
 	}
 	o.engine.OnGive = claimed.Given
-	o.engine.Server = client
+	o.engine.Server, o.engine.Reader = client, client
 	o.engine.Emit = func(e event.Event) {
 		given, ok := e.(event.Given)
 		released = released || ok && given.Action == event.Handed && o.engine.Wish.Mode == transfer.Release
