@@ -188,6 +188,10 @@ const (
 	countAfter = 500 * time.Millisecond
 	countFirst = 2 * time.Second
 	countLast  = 10 * time.Second
+	// countedAtOnce is the largest number of namespaces and CRDs whose contents are counted: a count
+	// takes one request for each kind. If there are more, only their conditions show progress, later
+	// and in less detail.
+	countedAtOnce = 10
 )
 
 func (c *contents) nextRead(asked time.Time) time.Time {

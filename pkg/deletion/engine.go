@@ -56,9 +56,12 @@ type Engine struct {
 	Server Server
 	// First, if not nil, is used instead of Server to list the objects before the first deletion,
 	// and after an outage that lasted too long.
-	First     watchset.Watcher
-	Explainer Explainer
-	Counter   Counter
+	First watchset.Watcher
+	// WorthAcross reports whether one watch of a kind across all namespaces is less work than n
+	// watches; nil means that it never is.
+	WorthAcross func(ctx context.Context, kind object.Kind, n int) bool
+	Explainer   Explainer
+	Counter     Counter
 
 	// Propagation is the deletion policy; if it is empty, the server decides.
 	Propagation metav1.DeletionPropagation
@@ -99,6 +102,8 @@ type Engine struct {
 	pending, explained int
 	// passed is set once the user knows that some targets of the phase are not explained.
 	passed bool
+	// counts is set if few enough namespaces and CRDs are left to count their contents.
+	counts bool
 	woken  chan struct{}
 	turns  chan struct{}  // limits concurrent explanations
 	side   sync.WaitGroup // counts and explanations in progress
@@ -163,6 +168,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	for _, s := range ph.Sets {
 		views = append(views, e.viewsOf(s)...)
 	}
+	e.share(views)
 	for _, v := range views {
 		followers.Go(func() { v.follow(watching) })
 	}

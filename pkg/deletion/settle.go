@@ -113,6 +113,13 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	defer e.mu.Unlock()
 	now := time.Now()
 	next = now.Add(time.Minute)
+	counted := 0
+	for _, t := range targets {
+		if !t.done && holds(*t.kind) {
+			counted++
+		}
+	}
+	e.counts = counted <= countedAtOnce
 	for _, t := range targets {
 		if t.done || t.asked.IsZero() {
 			continue
@@ -161,7 +168,7 @@ func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Tim
 	if t.live == nil || t.view.blind {
 		return next
 	}
-	if e.Counter != nil && holds(*t.kind) && !t.contents.running {
+	if e.Counter != nil && e.counts && holds(*t.kind) && !t.contents.running {
 		if at := t.contents.nextRead(t.asked); at.After(now) {
 			next = earlier(next, at)
 		} else {

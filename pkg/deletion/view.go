@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -39,6 +40,28 @@ func (e *Engine) viewsOf(s Set) []*view {
 		views = append(views, e.viewOf(s.Kind, s.Selection, named...))
 	}
 	return views
+}
+
+// share lets the views of a kind in many namespaces use one watch.
+func (e *Engine) share(views []*view) {
+	worth := func(ctx context.Context, kind object.Kind, n int) bool {
+		return e.WorthAcross != nil && e.WorthAcross(ctx, kind, n)
+	}
+	first, later := &watchset.Across{Watcher: e.First, Worth: worth}, &watchset.Across{Watcher: e.Server, Worth: worth}
+	spread := map[schema.GroupVersionKind]int{}
+	for _, v := range views {
+		v.Server = later
+		if v.First != nil {
+			v.First = first
+		}
+		if !v.knownAbsent() && v.Kind.Kept() {
+			spread[v.Kind.GVK]++
+		}
+	}
+	for kind, n := range spread {
+		first.Expect(kind, n)
+		later.Expect(kind, n)
+	}
 }
 
 func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*target) *view {
@@ -75,7 +98,7 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 func (v *view) follow(ctx context.Context) {
 	defer v.isReady()
 	switch {
-	case len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent):
+	case v.knownAbsent():
 		return
 	case !v.Kind.Kept():
 		v.kindIsGone()
@@ -94,6 +117,11 @@ func (v *view) follow(ctx context.Context) {
 	default:
 		v.end(err)
 	}
+}
+
+// knownAbsent reports whether there is nothing to watch.
+func (v *view) knownAbsent() bool {
+	return len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent)
 }
 
 func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {

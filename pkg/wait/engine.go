@@ -57,6 +57,9 @@ type Target struct {
 // Engine runs waits. Source and Emit are required.
 type Engine struct {
 	Source Source
+	// WorthAcross reports whether one watch of a kind across all namespaces is less work than n
+	// watches; nil means that it never is.
+	WorthAcross func(ctx context.Context, kind object.Kind, n int) bool
 	// Timeout limits the whole wait, unless Limits apply. If it is 0, the objects are evaluated
 	// once. A negative value means no limit.
 	Timeout time.Duration

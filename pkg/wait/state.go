@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -68,6 +69,8 @@ func newRun(e *Engine, targets []Target) *run {
 		unreported: map[*item]bool{}, reported: map[string]bool{},
 		stalls: schedule.New[*item](schedule.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
 	}
+	across := &watchset.Across{Watcher: e.Source, Worth: e.WorthAcross}
+	spread := map[schema.GroupVersionKind]int{}
 	type place struct{ kind, namespace string }
 	views := map[place]*view{}
 	for _, t := range targets {
@@ -82,10 +85,11 @@ func newRun(e *Engine, targets []Target) *run {
 		at := place{t.Kind.GVK.String(), t.Namespace}
 		v := views[at]
 		if v == nil {
-			sight := &watchset.View{Server: e.Source, Selection: object.Selection{Namespace: t.Namespace}}
+			sight := &watchset.View{Server: across, Selection: object.Selection{Namespace: t.Namespace}}
 			v = &view{sight: sight, typ: t.Type, kind: t.Kind, namespace: t.Namespace, named: map[string]*item{}}
 			views[at] = v
 			r.views = append(r.views, v)
+			spread[t.Kind.GVK]++
 		}
 		if v.named[t.Name] == nil {
 			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
@@ -95,6 +99,9 @@ func newRun(e *Engine, targets []Target) *run {
 				r.named++
 			}
 		}
+	}
+	for kind, n := range spread {
+		across.Expect(kind, n)
 	}
 	return r
 }

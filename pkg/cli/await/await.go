@@ -221,7 +221,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			return nil
 		}
 		engine := wait.Engine{
-			Source: Ruled{Source: client, Client: client, Rules: a.rules}, Timeout: verb.UsualTimeout,
+			Source: Ruled{Source: client, Client: client, Rules: a.rules}, WorthAcross: client.WorthAcross, Timeout: verb.UsualTimeout,
 			Emit: func(e event.Event) {
 				switch e.(type) {
 				case event.Planned, event.PhaseStarted:

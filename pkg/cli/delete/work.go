@@ -55,6 +55,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
+	o.engine.WorthAcross = client.WorthAcross
 	if o.explain {
 		o.engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	}

@@ -75,7 +75,7 @@ func Members(
 	if err != nil {
 		return err
 	}
-	engine.First, engine.Server, engine.Counter = client, patient, patient
+	engine.First, engine.Server, engine.Counter, engine.WorthAcross = client, patient, patient, patient.WorthAcross
 	engine.Wait, engine.IgnoreAbsent, engine.Timeout = true, true, setrun.Timeout
 	engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	return engine.Run(transport.Deleting(ctx), phases)

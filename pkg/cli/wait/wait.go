@@ -185,6 +185,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
 	o.engine.Source = await.Ruled{Source: client, Client: client, Rules: o.rules}
+	o.engine.WorthAcross = client.WorthAcross
 	err = o.engine.Run(ctx, awaited)
 	workloads.Report(ctx, client.NoRetry())
 	return err
