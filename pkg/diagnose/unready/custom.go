@@ -29,8 +29,8 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	found := v.owned(u)
 	looked := v.Misses() == misses
 	message := saying(u)
-	for i := range message {
-		if len(found) > 0 && message[i].Rank == rule.Direct {
+	if slices.ContainsFunc(found, func(f rule.Finding) bool { return f.Rank < rule.Consequence && !f.Passing }) {
+		for i := range message {
 			message[i].Rank = rule.Consequence // It follows from the objects below.
 		}
 	}

@@ -162,7 +162,7 @@ func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	for _, pod := range pods {
 		for _, f := range v.pods.Explain(pod) {
 			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
-				f.Rank = rule.Consequence // Another Pod has taken its place.
+				f.Rank = rule.Replaced
 			}
 			f.Passing = f.Passing || w.replaced != nil && w.replaced(pod)
 			found = append(found, f)

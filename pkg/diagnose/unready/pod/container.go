@@ -34,7 +34,7 @@ func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 }
 
 func (v Rules) initRunning(b Container) rule.Finding {
-	return rule.Of(b.pod, rule.Direct, event.Cause{
+	return rule.Of(b.pod, rule.Waits, event.Cause{
 		Code:     "InitContainerRunning",
 		Message:  b.role + " is still running; later containers wait for it",
 		Evidence: []string{"Pod " + b.pod.Name + ": it has been running" + v.Since(b.Status.State.Running.StartedAt)},
@@ -80,7 +80,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 		if t := b.Status.LastTerminationState.Terminated; t != nil {
 			return []rule.Finding{v.terminated(b, t)}
 		}
-		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
+		return []rule.Finding{rule.Of(b.pod, rule.Exits, event.Cause{
 			Code:     "ContainerCrash",
 			Message:  b.role + " exits each time it starts (CrashLoopBackOff)",
 			Evidence: rule.Distinct([]string{text.Excerpt(w.Message)}),
@@ -131,15 +131,16 @@ func (v Rules) terminated(b Container, t *corev1.ContainerStateTerminated) rule.
 	killed := v.WarningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
 		return b.concerns(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
 	})
+	rank := rule.Exits
 	switch {
 	case t.Reason == "OOMKilled":
-		c.Code = "OOMKilled"
+		rank, c.Code = rule.Direct, "OOMKilled"
 		c.Message = b.role + " is killed because its node is short of memory (OOMKilled); it has no memory limit"
 		if limit, ok := b.Spec.Resources.Limits[corev1.ResourceMemory]; ok {
 			c.Message = b.role + " is killed because it uses more memory than its limit of " + limit.String() + " (OOMKilled)"
 		}
 	case t.ExitCode == 126, t.ExitCode == 127, t.Reason == "StartError", t.Reason == "ContainerCannotRun":
-		c.Code = "CommandNotFound"
+		rank, c.Code = rule.Direct, "CommandNotFound"
 		c.Message = fmt.Sprintf("%s cannot run its command (exit code %d): it is not in the image, or not executable", b.role, t.ExitCode)
 		if command := slices.Concat(b.Spec.Command, b.Spec.Args); len(command) > 0 {
 			c.Evidence = append(c.Evidence, "command: "+text.Excerpt(strings.Join(command, " ")))
@@ -155,7 +156,7 @@ func (v Rules) terminated(b Container, t *corev1.ContainerStateTerminated) rule.
 	default:
 		c.Message = fmt.Sprintf("%s exits with code %d%s%s", b.role, t.ExitCode, signal(t), again)
 	}
-	return rule.Of(b.pod, rule.Direct, c)
+	return rule.Of(b.pod, rank, c)
 }
 
 // A shell reports a signal as 128 plus its number.
@@ -199,7 +200,7 @@ func (v Rules) probes(b Container) []rule.Finding {
 	if e == nil {
 		c.Message = b.role + " is running, but its " + kind + " probe has not succeeded yet"
 	}
-	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
+	return []rule.Finding{rule.Of(b.pod, rule.Answers, c)}
 }
 
 func asked(p *corev1.Probe) string {

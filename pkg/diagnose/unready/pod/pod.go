@@ -144,7 +144,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 		if c.Status != "" {
 			evidence = fmt.Sprintf("condition %s=%s", gate.ConditionType, c.Status) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message))
 		}
-		found = append(found, rule.Of(p, rule.Direct, event.Cause{
+		found = append(found, rule.Of(p, rule.Answers, event.Cause{
 			Code:     "ReadinessGate",
 			Message:  "all containers are ready, but readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not met: its controller has to set that condition",
 			Evidence: []string{evidence},

@@ -15,8 +15,17 @@ type Rank int
 const (
 	// Root is a cause that no known fact explains further. Such causes come first.
 	Root Rank = iota
-	// Direct is a fault in a Pod or a similar object.
+	// Direct is a fault of a Pod, or of a similar object, that does not depend on other Pods. Those may
+	// fail because of it.
 	Direct
+	// Exits is a container that runs and exits, perhaps because another Pod does not run.
+	Exits
+	// Answers is a Pod that runs, but is not ready.
+	Answers
+	// Waits is a Pod whose containers wait for something.
+	Waits
+	// Replaced is a failed Pod that another Pod has replaced.
+	Replaced
 	// Consequence is a cause that disappears once the other causes are fixed.
 	Consequence
 	// Doubt means that an object could not be read.
@@ -37,8 +46,9 @@ type group struct {
 	names []string
 }
 
-// Causes merges findings with the same cause, and returns root causes first. more counts the
-// unready Pods that were not examined.
+// Causes merges findings with the same cause, and returns root causes first. Causes that the object
+// outlives (Passing) follow all others but doubts. more counts the unready Pods that were not
+// examined.
 func Causes(found []Finding, more int) []event.Cause {
 	type cause struct{ code, message, noun string }
 	index := map[cause]int{}
@@ -60,7 +70,7 @@ func Causes(found []Finding, more int) []event.Cause {
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), byNumber(len(a.names), len(b.names)))
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Rank, b.Rank), byNumber(len(a.names), len(b.names)))
 	})
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
@@ -70,6 +80,17 @@ func Causes(found []Finding, more int) []event.Cause {
 		out = append(out, g.cause())
 	}
 	return out
+}
+
+// place is 0 for causes that prevent readiness, 1 for those that pass, and 2 for doubts.
+func (g *group) place() int {
+	switch {
+	case g.Rank == Doubt:
+		return 2
+	case g.Passing:
+		return 1
+	}
+	return 0
 }
 
 func byNumber(a, b int) int {

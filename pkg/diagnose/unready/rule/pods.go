@@ -104,19 +104,43 @@ func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	}
 }
 
+// chooseDetailed chooses up to three Pods of each state. The rest of the limit goes to Pods of the
+// same states that need another node or other objects: one of those may be at fault.
 func (v *View) chooseDetailed(pods []*corev1.Pod) {
-	seen := map[string]int{}
+	states, needs := map[string]int{}, map[string]bool{}
 	chosen := 0
+	choose := func(p *corev1.Pod) {
+		chosen++
+		needs[stateOf(p)+needsOf(p)] = true
+		v.detailed[nameOf(p)] = true
+	}
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return Ready(p) || p.Status.Phase == corev1.PodFailed })
 	for _, p := range pods {
-		if Ready(p) || p.Status.Phase == corev1.PodFailed || chosen == MostDetailed {
-			continue
-		}
-		state := stateOf(p)
-		if seen[state]++; seen[state] <= 3 {
-			chosen++
-			v.detailed[nameOf(p)] = true
+		if states[stateOf(p)]++; states[stateOf(p)] <= 3 && chosen < MostDetailed {
+			choose(p)
 		}
 	}
+	for _, p := range pods {
+		if !needs[stateOf(p)+needsOf(p)] && chosen < MostDetailed {
+			choose(p)
+		}
+	}
+}
+
+// needsOf identifies what a Pod needs: its node, and the objects in its volumes. The claims of a
+// StatefulSet's Pods differ in name only.
+func needsOf(p *corev1.Pod) string {
+	words := []string{p.Spec.NodeName}
+	for _, volume := range p.Spec.Volumes {
+		words = append(words, volume.Name)
+		switch {
+		case volume.Secret != nil:
+			words = append(words, volume.Secret.SecretName)
+		case volume.ConfigMap != nil:
+			words = append(words, volume.ConfigMap.Name)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // IsDetailed reports whether the objects that the Pod refers to have been read.

@@ -116,15 +116,25 @@ func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
 	return kept, 0
 }
 
-// Warning returns an object's newest warning that has one of the reasons, or nil.
+// Warning returns an object's newest warning that has one of the reasons, or nil. A warning that only
+// says that a Pod waits is returned if no other has one of the reasons.
 func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
+	var waits *corev1.Event
 	for _, e := range v.Warnings(u) {
-		if slices.Contains(reasons, e.Reason) && !v.overcome(e) {
+		switch {
+		case !slices.Contains(reasons, e.Reason) || v.overcome(e):
+		case !strings.HasPrefix(e.Message, waitsForVolumes):
 			return e
+		case waits == nil:
+			waits = e
 		}
 	}
-	return nil
+	return waits
 }
+
+// waitsForVolumes begins the kubelet's warning that a Pod still waits for its volumes. The kubelet
+// repeats it after each warning that names the volume and its error.
+const waitsForVolumes = "Unable to attach or mount volumes: "
 
 // missed matches the object that an event did not find, in the words of the API server and the
 // kubelet.
