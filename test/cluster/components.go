@@ -105,7 +105,7 @@ func (c *Cluster) startControllerManager() error {
 	} {
 		args = append(args, "--concurrent-"+kind+"-syncs=20")
 	}
-	manager, err := startProcess(c.Dir, controllerManager, c.Binary(controllerManager), args...)
+	manager, err := startProcess(c.Dir, controllerManager, c.Binary(controllerManager), append(args, c.options.ControllerArgs...)...)
 	c.add(manager)
 	return err
 }

@@ -24,6 +24,9 @@ type Options struct {
 
 	// APIServerArgs are appended to the API server's arguments.
 	APIServerArgs []string
+
+	// ControllerArgs are appended to the controller manager's arguments.
+	ControllerArgs []string
 }
 
 func (o Options) controllers() bool { return o.Controllers || o.Nodes > 0 }

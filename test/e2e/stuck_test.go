@@ -89,6 +89,16 @@ func verbSays(t *testing.T, c *harness.Cluster, code string, args ...string) {
 // follow runs a cause's printed command.
 func follow(t *testing.T, c *harness.Cluster, cause event.Cause) {
 	t.Helper()
+	command := commandtest.Plain(cause.Next)
+	if strings.Contains(command, "--remove-finalizer") {
+		command += " --yes" // There is no terminal to confirm it on.
+	}
+	inShell(t, c, command)
+}
+
+// inShell runs a command that the plugin printed.
+func inShell(t *testing.T, c *harness.Cluster, command string) {
+	t.Helper()
 	plugins := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
@@ -96,10 +106,6 @@ func follow(t *testing.T, c *harness.Cluster, cause event.Cause) {
 	}
 	if err := os.Symlink(self, filepath.Join(plugins, "kubectl-k8sconnect")); err != nil {
 		t.Fatal(err)
-	}
-	command := commandtest.Plain(cause.Next)
-	if strings.Contains(command, "--remove-finalizer") {
-		command += " --yes" // There is no terminal to confirm it on.
 	}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath, "HOME="+t.TempDir(),

@@ -103,7 +103,7 @@ func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	s.missed(object.Ref{GVK: gvk}, reader.SelectLarge(ctx, gvk, object.Selection{}, "", func(u *unstructured.Unstructured) {
 		d := deprecation.ParseDefinition(u)
 		s.question.Custom.Set(d)
-		if one, any := usage.Stored(d); any && s.everywhere {
+		if one, any := s.question.Stored(d); any && s.everywhere {
 			stored[d.Name] = one
 		}
 	}))

@@ -244,17 +244,38 @@ func (t *Tally) Result() event.Deprecations {
 	return out
 }
 
-// Stored returns the versions that a CRD cannot omit yet, and the commands to change that; false if
-// there are none.
-func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
+// Stored returns the versions that a CRD cannot omit yet, and the commands to change that, in their
+// order; false if there are none.
+func (q *Question) Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 	old, now := d.Stored()
+	next := []string{
+		"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
+		"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,
+	}
+	if version := q.migrations(); version != "" {
+		resource, group, _ := strings.Cut(d.Name, ".")
+		name := d.Name + "-" + now // A later migration, to another version, has another name.
+		next = []string{
+			`rewrite them: echo '{"apiVersion":"` + version + `","kind":"StorageVersionMigration","metadata":{"name":"` + name +
+				`"},"spec":{"resource":{"group":"` + group + `","resource":"` + resource + `"}}}' | ` + command.Kubectl("create") + " -f -",
+			"then: " + command.Kubectl("wait") + " storageversionmigration/" + name + " --for=condition=Succeeded --timeout=10m",
+		}
+	}
 	return event.StoredVersions{
 		Definition: d.Name, Versions: old, Storage: now,
-		Why: "objects may still be stored at " + strings.Join(old, ", ") + ", so the API server refuses a CRD that drops such a version",
-		Next: []string{
-			"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
-			"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,
-			"right after the upgrade: " + command.Kubectl("k8sconnect", "owners") + " " + d.Name + " -A --migrate-versions",
-		},
+		Why:  "objects may still be stored at " + strings.Join(old, ", ") + ", so the API server refuses a CRD that drops such a version",
+		Next: append(next, "right after the upgrade: "+command.Kubectl("k8sconnect", "owners")+" "+d.Name+" -A --migrate-versions"),
 	}, old != nil
+}
+
+// migrations returns the version at which the server serves StorageVersionMigrations, or "". The
+// control plane then rewrites the objects, and updates the CRD's status (KEP-4192).
+func (q *Question) migrations() string {
+	for _, version := range []string{"v1", "v1beta1"} { // v1alpha1 has another format.
+		gvk := schema.GroupVersionKind{Group: "storagemigration.k8s.io", Version: version, Kind: "StorageVersionMigration"}
+		if q.Served != nil && q.Served(gvk) {
+			return gvk.GroupVersion().String()
+		}
+	}
+	return ""
 }

@@ -199,11 +199,21 @@ func TestStored(t *testing.T) {
 		{Name: "v1beta2", Served: true, Stored: true},
 		{Name: "v1", Served: true, Storage: true, Stored: true},
 	}}
-	if s, any := usage.Stored(d); !any || !slices.Equal(s.Versions, []string{"v1alpha1", "v1beta1"}) || s.Storage != "v1" {
+	if s, any := (&usage.Question{}).Stored(d); !any || !slices.Equal(s.Versions, []string{"v1alpha1", "v1beta1"}) || s.Storage != "v1" {
 		t.Errorf("%+v", s)
 	}
+	for served, want := range map[string]string{
+		"storagemigration.k8s.io/v1":       `"apiVersion":"storagemigration.k8s.io/v1",`,
+		"storagemigration.k8s.io/v1beta1":  `"apiVersion":"storagemigration.k8s.io/v1beta1",`,
+		"storagemigration.k8s.io/v1alpha1": " -A -o json | ", // Its objects have another format.
+	} {
+		q := &usage.Question{Served: func(gvk schema.GroupVersionKind) bool { return gvk.GroupVersion().String() == served }}
+		if s, _ := q.Stored(d); len(s.Next) != 3 || !strings.Contains(s.Next[0], want) {
+			t.Errorf("with %s: %q", served, s.Next)
+		}
+	}
 	d.Versions = d.Versions[3:]
-	if s, any := usage.Stored(d); any {
+	if s, any := (&usage.Question{}).Stored(d); any {
 		t.Errorf("%+v", s)
 	}
 }
