@@ -71,3 +71,21 @@ func TestReaderReportsFailedScript(t *testing.T) {
 		}
 	}
 }
+
+// Each command of a script counts, also in a function or in a loop.
+func TestReaderReportsACommandThatFailsInAScript(t *testing.T) {
+	for script, fault := range map[string]string{
+		"true\nx=1":                          "",
+		"false\ntrue":                        "failed: false",
+		"f() { false; }; f\ntrue":            "failed: false",
+		"for i in 1 2; do false; done; true": "failed: false",
+		"fails false\ntrue":                  "",
+		"fails true\ntrue":                   "did not fail: true",
+		"false || true; until true; do :; done; if false; then :; fi": "",
+	} {
+		_, _, faults, _ := read(t, false, "<!-- run", script, "-->")
+		if got := strings.Join(faults, " "); (fault == "") != (got == "") || !strings.Contains(got, fault) {
+			t.Errorf("%q: %q, want %q", script, got, fault)
+		}
+	}
+}

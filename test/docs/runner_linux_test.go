@@ -56,7 +56,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 			}
 		case Script:
 			count.Scripts++
-			sent, status, err := shell.Run(text, patience)
+			sent, status, err := shell.Run(strict(text), patience)
 			if err == nil && status != 0 {
 				err = fmt.Errorf("exit status %d", status)
 			}
@@ -100,6 +100,15 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 		return count, nil, nil
 	}
 	return count, faults, nil
+}
+
+// strict makes a script fail if any of its commands fails, and not only the last one. The shell does not
+// end, because later blocks need its variables. The script calls "fails COMMAND" where a command has to
+// fail: bash does not count a failed "! COMMAND".
+func strict(script string) string {
+	return `fails() { if "$@"; then echo "did not fail: $*" >&2; return 1; fi; }; failed=0; trap 'failed=$?; echo "failed: $BASH_COMMAND" >&2' ERR; set -E
+` + script + `
+last=$?; trap - ERR; set +E; (exit $((failed != 0 ? failed : last)))`
 }
 
 // picture draws commands and their output.
