@@ -1,0 +1,139 @@
+package rollouts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// witness knows who wrote what: from the live object's managed fields, and from the webhook's
+// records.
+type witness struct {
+	entries  []managedfields.Entry
+	recorded []event.Transition
+	used     []bool
+}
+
+// attribute sets the writers of a revision's changes from managed fields. later begins with the
+// revision itself.
+//
+// A change of a value takes the path from all its owners, so an owner of a value that has not
+// changed since then has written that value. It made the change if it is the only such owner and
+// its last write is not later than the revision: a later one may have joined another owner, which
+// has released the path since.
+func (w *witness) attribute(changes []event.RevisionChange, before state, later []state) {
+	from, to := window(before, later[0])
+	for i := range changes {
+		c := &changes[i]
+		if c.Order || c.Writer != nil || c.Kind == managedfields.Removed || !unchanged(*c, later[1:]) {
+			continue
+		}
+		c.Owners = w.owners(c.Path)
+		if len(c.Owners) != 1 {
+			continue
+		}
+		if o := c.Owners[0]; !o.Time.IsZero() && !o.Time.Before(from) && !o.Time.After(to) {
+			c.Writer, c.Time = &o, o.Time
+		}
+	}
+}
+
+// join sets writers and users from the webhook's records. A record has only the time of a path's
+// last transition, so a transition is joined only if it fits one revision. Times are in whole
+// seconds: a transition in the second in which a revision was made may belong to the next one.
+func (w *witness) join(revisions []event.Revision, states []state) {
+	for i, t := range w.recorded {
+		if t.Gap || t.Cut || len(t.To) != 1 {
+			continue
+		}
+		var fits []*event.RevisionChange
+		for n := 1; n < len(states); n++ {
+			from, to := window(states[n-1], states[n])
+			if t.Last.Before(from) || t.Last.After(to) {
+				continue
+			}
+			for c := range revisions[n].Changes {
+				if change := &revisions[n].Changes[c]; isOf(t, *change) && (t.FromValue != "" || n > 1 || t.Last.After(from)) {
+					fits = append(fits, change)
+				}
+			}
+		}
+		if len(fits) == 1 {
+			fits[0].Writer, fits[0].Time, fits[0].User = &t.To[0], t.Last, t.User
+			w.used[i] = true
+		}
+	}
+}
+
+func isOf(t event.Transition, c event.RevisionChange) bool {
+	if t.Path != c.Path.String() || c.Order {
+		return false
+	}
+	return t.FromValue == "" || t.FromValue == c.From && t.ToValue == c.To
+}
+
+// window returns the earliest and the latest time of the writes that led to a revision, both in
+// whole seconds and included.
+func window(before, after state) (from, to time.Time) {
+	from = before.revision.Time
+	if from.IsZero() {
+		from = before.revision.After
+	}
+	switch {
+	case after.again:
+		return from, after.latest
+	case after.revision.Number == 0: // not rolled out yet
+		return from, time.Unix(1<<40, 0)
+	}
+	return from, after.revision.Time
+}
+
+func unchanged(c event.RevisionChange, later []state) bool {
+	path := c.Path[len(fieldpath.Field("spec", "template")):]
+	return every(later, func(s state) bool {
+		v, has := path.Get(s.template)
+		return has && fieldpath.Equal(v, c.To)
+	})
+}
+
+func (w *witness) owners(p fieldpath.Path) []managedfields.Owner {
+	if owners := managedfields.HoldersOf(w.entries, p); len(owners) > 0 {
+		return owners
+	}
+	owners, err := managedfields.Owners(w.entries, p) // The path may be inside an atomic value.
+	if err != nil {
+		return nil
+	}
+	return owners
+}
+
+// ownsOnlyImages reports whether an owner owns nothing in the template but images and annotations,
+// as tools do that follow a registry. People do not count: kubectl set image looks the same.
+func (w *witness) ownsOnlyImages(o managedfields.Owner) bool {
+	if managedfields.IsPerson(o.Manager) || managedfields.IsControlPlane(o.Manager) {
+		return false
+	}
+	only, any := true, false
+	template := fieldpath.Field("spec", "template")
+	fieldpath.Each(managedfields.HeldBy(w.entries, o), func(p fieldpath.Path) {
+		if !p.HasPrefix(fieldpath.Field("spec")) {
+			return
+		}
+		any = any || isImage(p)
+		only = only && (isImage(p) || p.HasPrefix(template.Child(fieldpath.FieldElement("metadata")).Child(fieldpath.FieldElement("annotations"))))
+	})
+	return only && any
+}
+
+func (w *witness) unused() []event.Transition {
+	var out []event.Transition
+	for i, t := range w.recorded {
+		if !w.used[i] {
+			out = append(out, t)
+		}
+	}
+	return slices.Clip(out)
+}
