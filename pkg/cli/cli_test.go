@@ -54,6 +54,7 @@ func TestHelp(t *testing.T) {
 		"deprecated":         {"deprecated", "--help"},
 		"fights":             {"fights", "--help"},
 		"releases":           {"releases", "--help"},
+		"history":            {"history", "--help"},
 		"owners":             {"owners", "--help"},
 		"give":               {"give", "--help"},
 		"config":             {"config"},
@@ -85,7 +86,7 @@ func TestHelp(t *testing.T) {
 // With --help-all, the help shows every flag of a verb, each in a group.
 func TestHelpAll(t *testing.T) {
 	r := newRoot(genericiooptions.NewTestIOStreamsDiscard(), nil)
-	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "unready", "owners", "give", "deprecated", "fights", "releases"} {
+	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "unready", "owners", "give", "deprecated", "fights", "releases", "history"} {
 		code, out, stderr := call(t, verb, "--help-all")
 		if code != 0 || stderr != "" {
 			t.Errorf("%s: exit status %d, stderr %q", verb, code, stderr)
@@ -343,7 +344,7 @@ users:
 func TestTimeout(t *testing.T) {
 	noCluster(t)
 	for line, waits := range map[string]bool{
-		"apply -f x.yaml": false, "diff -f x.yaml": false, "owners deploy/web": false, "owners -A": false, "stuck": false, "unready": false, "deprecated": false, "fights": false, "releases": false,
+		"apply -f x.yaml": false, "diff -f x.yaml": false, "owners deploy/web": false, "owners -A": false, "stuck": false, "unready": false, "deprecated": false, "fights": false, "releases": false, "history deploy/web": false,
 		"give deploy/web .spec --to=a": false, "sets": false, "sets delete web": false, "sets rollback web": false, "version": false,
 		"wait deploy/web": true, "delete deploy/web": true,
 	} {

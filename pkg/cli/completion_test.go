@@ -19,7 +19,7 @@ func TestCompletion(t *testing.T) {
 		// files means that the shell should complete file names.
 		files string
 	}{
-		"verbs":                    {args: []string{""}, want: []string{"apply", "completion", "config", "delete", "deprecated", "diff", "fights", "give", "help", "owners", "releases", "sets", "stuck", "unready", "version", "wait"}},
+		"verbs":                    {args: []string{""}, want: []string{"apply", "completion", "config", "delete", "deprecated", "diff", "fights", "give", "help", "history", "owners", "releases", "sets", "stuck", "unready", "version", "wait"}},
 		"verb prefix":              {args: []string{"di"}, want: []string{"diff"}},
 		"flag":                     {args: []string{"apply", "--dry"}, want: []string{"--dry-run"}},
 		"dry run":                  {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},

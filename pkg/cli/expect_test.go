@@ -32,6 +32,7 @@ func callsOf(t *testing.T) map[string][]string {
 		"deprecated": {"deprecated", "-A"},
 		"fights":     {"fights", "-A"},
 		"releases":   {"releases", "-A"},
+		"history":    {"history", "cm/app"},
 		"owners":     {"owners", "cm/app"},
 		"give":       {"give", "cm/app", ".data.a", "--to=flux"},
 		"sets":       {"sets"},

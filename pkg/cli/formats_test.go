@@ -30,6 +30,7 @@ func TestFormatsAgree(t *testing.T) {
 		{"deprecated"},
 		{"fights"},
 		{"releases"},
+		{"history", "deploy/x"},
 	} {
 		verb := args[0]
 		_, _, stderr := call(t, append(args, "-o", "nosuch")...)

@@ -26,6 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/fights"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/releases"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -119,6 +120,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		delete.New(c, streams),
 		deprecated.New(c, streams),
 		fights.New(c, streams),
+		history.New(c, streams),
 		releases.New(c, streams),
 		sets.New(c, streams),
 		stuck.New(c, streams),

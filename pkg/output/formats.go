@@ -65,6 +65,7 @@ const (
 	OfOwners     Report = "owners"
 	OfSurvey     Report = "survey"
 	OfHistory    Report = "history"
+	OfPast       Report = "past"
 	OfMigration  Report = "migration"
 )
 
@@ -87,6 +88,8 @@ func Formats(r Report) []string {
 		return []string{Table, JSON, JUnit, Markdown}
 	case OfUnready:
 		return []string{Table, JSON, YAML, KYAML, Name, JUnit, Markdown}
+	case OfPast:
+		return []string{Table, JSON, YAML, KYAML, Markdown}
 	case OfFights:
 		return []string{Table, JSON}
 	case OfReleases:

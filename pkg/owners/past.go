@@ -71,6 +71,11 @@ func (p *past) history(ctx context.Context, u *unstructured.Unstructured, owned 
 	return h
 }
 
+// Past returns the recorded history of all paths of an object.
+func Past(ctx context.Context, reader Reader, now func() time.Time, u *unstructured.Unstructured) *event.History {
+	return (&past{reader: reader, now: now}).history(ctx, u, event.Owned{})
+}
+
 // Recorded returns the transitions in the record of an object.
 func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) ([]event.Transition, error) {
 	record, err := readRecord(ctx, reader, ref, uid)

@@ -10,15 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// keys names, by field, the lists in a PodTemplateSpec whose items have a key, as declared by
-// x-kubernetes-list-map-keys in k8s.io/api/core/v1. All other lists are compared as a whole.
-var keys = map[string][]string{
-	"containers": {"name"}, "initContainers": {"name"}, "ephemeralContainers": {"name"}, "volumes": {"name"}, "env": {"name"},
-	"imagePullSecrets": {"name"}, "resourceClaims": {"name"}, "claims": {"name"}, "schedulingGates": {"name"}, "hostAliases": {"ip"},
-	"ports": {"containerPort", "protocol"}, "volumeMounts": {"mountPath"}, "volumeDevices": {"devicePath"},
-	"topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
-}
-
 // compare returns the changes that turn one template into another, sorted by path. Applied in
 // order, they yield exactly the second template: additions go to the end of their list, and a list
 // whose items are then in another order has one more change, with all keys in both orders.
@@ -105,11 +96,27 @@ func (c *comparer) lists(path fieldpath.Path, before, after []any) bool {
 	return true
 }
 
+// keysOf returns the fields that identify the items of a list in a PodTemplateSpec, as declared by
+// x-kubernetes-list-map-keys in k8s.io/api/core/v1. All other lists are compared as a whole.
 func keysOf(path fieldpath.Path) []string {
 	if len(path) == 0 || path[len(path)-1].FieldName == nil {
 		return nil
 	}
-	return keys[*path[len(path)-1].FieldName]
+	switch *path[len(path)-1].FieldName {
+	case "containers", "initContainers", "ephemeralContainers", "volumes", "env", "imagePullSecrets", "resourceClaims", "claims", "schedulingGates":
+		return []string{"name"}
+	case "hostAliases":
+		return []string{"ip"}
+	case "ports":
+		return []string{"containerPort", "protocol"}
+	case "volumeMounts":
+		return []string{"mountPath"}
+	case "volumeDevices":
+		return []string{"devicePath"}
+	case "topologySpreadConstraints":
+		return []string{"topologyKey", "whenUnsatisfiable"}
+	}
+	return nil
 }
 
 // elements returns the elements of a list's items. It returns false if an item lacks a part of its

@@ -49,7 +49,7 @@ type report struct {
 
 func isVerb(arg string) bool {
 	switch arg {
-	case "apply", "diff", "wait", "owners", "give", "delete", "stuck", "unready", "sets", "fights", "deprecated", "version", "completion":
+	case "apply", "diff", "wait", "owners", "give", "delete", "stuck", "unready", "sets", "fights", "history", "deprecated", "version", "completion":
 		return true
 	}
 	return false

@@ -167,6 +167,16 @@ func ForHistory(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForPast returns a printer for the "history" verb. It returns an error if the format is invalid.
+func ForPast(o output.Options) (*Printer, error) {
+	return printerOf(o, output.OfPast, func(b output.Base) output.Results {
+		if b.Format == output.Markdown {
+			return document.NewPastMarkdown(b)
+		}
+		return report(b, table.NewPast, document.NewPast, nil)
+	})
+}
+
 // ForDeprecated returns a printer for the "deprecated" verb. It returns an error if the format is
 // invalid.
 func ForDeprecated(o output.Options) (*Printer, error) {

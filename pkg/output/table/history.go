@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -169,7 +167,4 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	return message
 }
 
-// moment formats a time for comparison with logs, and adds its age for people.
-func moment(at, now time.Time) string {
-	return format.Stamp(at) + " (" + duration.ShortHumanDuration(max(0, now.Sub(at))) + " ago)"
-}
+func moment(at, now time.Time) string { return format.Moment(at, now) }

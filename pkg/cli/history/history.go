@@ -1,0 +1,155 @@
+// Package history implements the verb history, which shows why a workload rolled, and what the
+// webhook recorded about an object.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/rollouts"
+)
+
+type flags struct{ output string }
+
+type options struct {
+	targets target.Targets
+	run     string
+	out     *printer.Printer
+}
+
+// New returns the verb history.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "history TYPE/NAME… | TYPE NAME…",
+		Short: "Show why a workload rolled, and who changed it",
+		Long: `Show each revision of a Deployment, StatefulSet or DaemonSet, newest first: the
+reason, the paths of the Pod template that changed with their old and new
+values, and who changed them. Below them, and for all other kinds, show the
+changes of owners that the webhook recorded. Nothing is changed.
+
+Managed fields prove a writer only while its value is unchanged, and only if it
+has not written since. Users are known only from the webhook. Everything else is
+shown as unknown.
+
+Exit status: 0 shown; 2 could not tell.`,
+		Example: `  # Why did it roll, and who did it?
+  kubectl k8sconnect history deploy/web -n shop
+
+  # Which revisions were restarts?
+  kubectl k8sconnect history deploy/web -o json |
+    jq '.objects[].revisions[] | select(.reason == "restart")'`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, f.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	verb.OutputFlag(cmd, &f.output, output.OfPast, "")
+	return cmd
+}
+
+func (f *flags) toOptions(in verb.Invocation) (*options, error) {
+	o := &options{}
+	targetsErr := o.targets.Read(in.Args)
+	if targetsErr == nil && len(o.targets.Named) == 0 {
+		targetsErr = object.Hinted("write TYPE/NAME", "no object named: %q is read as a TYPE", in.Args[0])
+	}
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForPast(print)
+	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+func (o *options) work(ctx context.Context, in verb.Invocation) error {
+	server, err := in.Connect(ctx, o.run, 0, o.out.Print)
+	if err != nil {
+		return err
+	}
+	found, err := o.targets.Resolve(ctx, in.Connection, server)
+	faults := []error{err}
+	unknown := false
+	for _, t := range found {
+		past, err := pastOf(ctx, target.ExplainingReader{Client: server}, t)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		o.out.Print(past)
+		unknown = unknown || !past.Rolls && past.Records.Err != nil
+	}
+	if err := errors.Join(faults...); err != nil || !unknown {
+		return err
+	}
+	return verb.ErrUnknown
+}
+
+func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target) (event.Past, error) {
+	past := event.Past{Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}}
+	u, err := reader.Read(ctx, past.Ref)
+	if err != nil {
+		return past, err
+	}
+	past.Records = owners.Past(ctx, reader, reader.Now, u)
+	if _, past.Rolls = rollouts.KeptIn(t.Kind.GVK.GroupKind()); !past.Rolls {
+		return past, nil
+	}
+	kept, err := keptOf(ctx, reader.Client, u)
+	if err != nil {
+		return past, err
+	}
+	past.Revisions, past.Records.Transitions, err = rollouts.Of(u, kept, past.Records.Transitions)
+	if err != nil {
+		return past, fmt.Errorf("%s: %w", past.Ref, err)
+	}
+	return past, nil
+}
+
+// keptOf reads the objects that may keep revisions of a workload. Their labels match its selector,
+// as its controller requires.
+func keptOf(ctx context.Context, server *client.Client, u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	var spec struct {
+		Selector *metav1.LabelSelector `json:"selector"`
+	}
+	raw, _, _ := unstructured.NestedMap(u.Object, "spec", "selector")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"selector": raw}, &spec); err != nil {
+		return nil, fmt.Errorf("%s: .spec.selector: %w", object.RefOf(u), err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: .spec.selector: %w", object.RefOf(u), err)
+	}
+	gvk, _ := rollouts.KeptIn(u.GroupVersionKind().GroupKind())
+	kept := map[types.UID]*unstructured.Unstructured{}
+	which := object.Selection{Namespace: u.GetNamespace(), Labels: selector.String()}
+	err = server.Select(ctx, gvk, which, "", func(one *unstructured.Unstructured) { kept[one.GetUID()] = one })
+	return slices.Collect(maps.Values(kept)), err
+}

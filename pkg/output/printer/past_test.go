@@ -1,0 +1,61 @@
+package printer_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+func rolled() event.Past {
+	image := fieldpath.Field("spec", "template", "spec", "containers").Item("name", "app").Child(fieldpath.FieldElement("image"))
+	keel := &managedfields.Owner{Manager: "keel", Operation: managedfields.Update}
+	args := fieldpath.Field("spec", "template", "spec", "nodeSelector")
+	return event.Past{
+		Ref: ref("apps/v1", "Deployment", "shop", "web"), Rolls: true,
+		Revisions: []event.Revision{
+			{
+				Number: 9, Live: true, Reason: event.RollImagePolicy, Time: noon().Add(-time.Hour), Since: 5, ChangeCause: "release | 7",
+				Changes: []event.RevisionChange{{
+					Change: managedfields.Change{Path: image, From: "registry.example/web:1.2", To: "registry.example/web:1.3", Kind: managedfields.Changed},
+					Writer: keel, Time: noon().Add(-time.Hour), User: "jane",
+				}},
+			},
+			{
+				Number: 5, Reason: event.RollUndo, After: noon().Add(-2 * time.Hour), Of: 3, Since: 4,
+				Changes: []event.RevisionChange{
+					{Change: managedfields.Change{Path: args, From: map[string]any{"disk": "ssd"}, Kind: managedfields.Removed}},
+					{Change: managedfields.Change{Path: image, To: "x", Kind: managedfields.Added, Owners: []managedfields.Owner{*keel}}},
+				},
+			},
+			{Number: 4, Reason: event.RollUnknown, Time: noon().Add(-3 * time.Hour)},
+		},
+		Records: &event.History{
+			Coverage: event.Coverage{Since: noon().Add(-24 * time.Hour)},
+			Transitions: []event.Transition{{
+				Path: ".spec.replicas", Kind: "taken", From: []managedfields.Owner{*keel}, To: []managedfields.Owner{*keel}, FromValue: "5", ToValue: "0",
+				Count: 1, First: noon(), Last: noon(), User: "joe",
+			}},
+		},
+	}
+}
+
+// The history fits 80 columns: a path and its values are on two lines if one is too narrow.
+func TestPast(t *testing.T) {
+	for _, format := range []string{output.Table, output.JSON, output.YAML, output.Markdown} {
+		t.Run(format, func(t *testing.T) {
+			got := run(t, printer.ForPast, output.Options{Format: format, Width: columns(80)}, []event.Event{rolled()})
+			for line := range strings.Lines(got.out) {
+				if format == output.Table && len([]rune(line)) > 81 {
+					t.Errorf("wider than 80 columns: %s", line)
+				}
+			}
+			golden(t, "past-"+format, got)
+		})
+	}
+}
