@@ -136,6 +136,24 @@ func TestLinesThatDifferInNameAreMerged(t *testing.T) {
 	}
 }
 
+// The same remark in many namespaces is one line, although each hint names its namespace.
+func TestRemarksInManyNamespacesAreMerged(t *testing.T) {
+	events := []event.Event{event.Planned{}}
+	for i := range 120 {
+		of := ref("v1", "Service", "shop-"+numbered(i), "web")
+		events = append(events, event.Remarked{Ref: of, Code: "SelectorMatchesNothing", Text: "matches no Pod", Hint: "see kubectl get pods -n " + of.Namespace})
+	}
+	message := both(run(t, printer.ForApply, output.Options{}, events))
+	for _, want := range []string{"120 objects: matches no Pod: service/web -n shop-c-000, ", " and 115 more", "hint: for example, see kubectl get pods -n shop-c-000\n"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("%q is missing:\n%s", want, message)
+		}
+	}
+	if n := strings.Count(message, "hint:"); n != 1 {
+		t.Errorf("%d hints, want one:\n%s", n, message)
+	}
+}
+
 func both(w written) string { return w.out + w.err }
 
 // A hint that several objects share is printed once, even if they failed for different reasons.

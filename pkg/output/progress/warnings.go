@@ -53,6 +53,15 @@ func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
+// anywhere returns the hint without the object's namespace, so that the same advice for objects in
+// several namespaces is printed once.
+func (m message) anywhere() string {
+	if m.of.Namespace == "" {
+		return m.hint
+	}
+	return strings.ReplaceAll(m.hint+" ", " -n "+text.ShellQuote(m.of.Namespace)+" ", " ")
+}
+
 // Flush writes the warnings of the current phase. Equal texts are written only once.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
@@ -65,9 +74,9 @@ func (c *Reporter) End() {
 func (c *Reporter) flush(phase int) {
 	same := func(one message) string {
 		if c.verbose {
-			return one.text + one.detail + "\n" + one.hint
+			return one.text + one.detail + "\n" + one.anywhere()
 		}
-		return one.text + "\n" + one.hint
+		return one.text + "\n" + one.anywhere()
 	}
 	for _, group := range format.Grouped(c.warnings.DrainTo(phase), same) {
 		first := group[0]
@@ -76,10 +85,14 @@ func (c *Reporter) flush(phase int) {
 			continue
 		}
 		names := make([]string, len(group))
+		hint := first.hint
 		for i, one := range group {
 			names[i] = text.Printable(one.of.String())
+			if one.hint != first.hint {
+				hint = "for example, " + first.hint
+			}
 		}
-		c.print(c.warning(fmt.Sprintf("%s: %s: %s", text.Count(len(group), "object"), first.text, text.List(names, c.shown())), first.hint))
+		c.print(c.warning(fmt.Sprintf("%s: %s: %s", text.Count(len(group), "object"), first.text, text.List(names, c.shown())), hint))
 	}
 }
 
