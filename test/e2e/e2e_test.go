@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
 // shared is the cluster of all tests that do not disrupt it.
@@ -19,7 +20,7 @@ type testMain struct{ m *testing.M }
 
 func (t testMain) Run() int {
 	plugin.HeedSignals()
-	return shared.Main(t.m)
+	return shared.Main(reportjudge.Runner{M: t.m, Shared: &shared, Elsewhere: true})
 }
 
 func TestMain(m *testing.M) {

@@ -2,6 +2,7 @@ package reportjudge
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,6 +17,8 @@ type write struct {
 
 	created bool // the object did not exist
 	deleted bool
+	// unsure is set if the request ended before its outcome was known: it may have done anything.
+	unsure bool
 }
 
 func (w write) String() string {
@@ -33,6 +36,11 @@ func (w write) String() string {
 	return fmt.Sprintf("%s/%s -n %s %s", resource, w.name, w.namespace, words)
 }
 
+// same reports whether two writes are of the same object.
+func (w write) same(o write) bool {
+	return w.group == o.group && w.resource == o.resource && w.namespace == o.namespace && w.name == o.name
+}
+
 // is reports whether an object is that of the write. The log has the plural of the kind, which a
 // custom kind chooses freely.
 func (w write) is(o object) bool {
@@ -41,22 +49,25 @@ func (w write) is(o object) bool {
 		(custom || strings.HasPrefix(w.resource, o.kind[:max(1, len(o.kind)-1)]))
 }
 
+var ofNamespace = regexp.MustCompile(`^/api/v1/namespaces/([^/]+)(?:/(finalize|status))?$`)
+
 var address = regexp.MustCompile(`^/(?:api|apis/([^/]+))/[^/]+(?:/namespaces/([^/]+))?/([^/]+)(?:/([^/]+)(?:/([^/]+))?)?$`)
 
 // writeOf returns what a request changed. Reads, dry runs, questions, and refused requests change
-// nothing.
+// nothing. The server logs 504 for a request whose connection broke.
 func writeOf(e cluster.AuditEvent) (write, bool) {
+	unsure := e.ResponseStatus.Code == 0 || e.ResponseStatus.Code == http.StatusGatewayTimeout
 	u, err := url.Parse(e.RequestURI)
-	if err != nil || u.Query().Has("dryRun") || e.ResponseStatus.Code >= 300 || e.ResponseStatus.Code == 0 {
+	if err != nil || u.Query().Has("dryRun") || e.ResponseStatus.Code >= 300 && !unsure {
 		return write{}, false
 	}
 	if !slices.Contains([]string{"patch", "update", "create", "delete", "deletecollection"}, e.Verb) {
 		return write{}, false
 	}
-	w := write{created: e.ResponseStatus.Code == 201, deleted: e.Verb == "delete"}
+	w := write{created: e.ResponseStatus.Code == 201, deleted: e.Verb == "delete", unsure: unsure}
 	path := u.Path
-	if rest, ok := strings.CutPrefix(path, "/api/v1/namespaces/"); ok && !strings.Contains(rest, "/") {
-		w.resource, w.name = "namespaces", rest
+	if m := ofNamespace.FindStringSubmatch(path); m != nil {
+		w.resource, w.name, w.subresource = "namespaces", m[1], m[2]
 		return w, true
 	}
 	m := address.FindStringSubmatch(path)
@@ -67,11 +78,15 @@ func writeOf(e cluster.AuditEvent) (write, bool) {
 	switch {
 	case w.group == "authorization.k8s.io" && w.name == "", w.group == "authentication.k8s.io" && w.name == "":
 		return write{}, false // a question
-	case w.resource == "events", w.resource == "leases":
+	case w.resource == "events", w.resource == "leases" && (w.name == "" || lock.MatchString(w.name)):
 		return write{}, false // the run's own notes
 	}
 	return w, true
 }
+
+// lock matches the names of the Leases that lock sets. A POST has no name; objects of the input are
+// always sent by PATCH.
+var lock = regexp.MustCompile(`^applyset-[0-9a-f]{32}$`)
 
 // kept matches the names of the Secrets in which a set keeps the manifests of its runs.
 var kept = regexp.MustCompile(`^applyset-[0-9a-f]{32}\.`)
@@ -106,11 +121,28 @@ func (r Record) parents() []object {
 }
 
 // judge returns what a run's report says wrongly of its writes, and the number of lines it judged.
-func judge(r Record, writes []write) (wrong []string, lines int) {
+// others are the writes of others during the run.
+func judge(r Record, all, others []write) (wrong []string, lines int) {
 	claimed := r.read()
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if r.asks() {
+	// Another run can create an object first. The request of this run then changes nothing, but the
+	// log does not show that.
+	raced := func(w write) bool {
+		return !w.created && !w.deleted && slices.ContainsFunc(others, func(o write) bool { return o.created && o.same(w) })
+	}
+	var writes, unsure []write
+	for _, w := range all {
+		if w.unsure {
+			unsure = append(unsure, w)
+		} else {
+			writes = append(writes, w)
+		}
+	}
+	if r.asks() || claimed.predicts {
 		for _, w := range writes {
+			if r.books(w) && claimed.predicts {
+				continue
+			}
 			fault("a run that must not write: %s", w)
 		}
 		return wrong, max(1, len(claimed.claims))
@@ -124,9 +156,10 @@ func judge(r Record, writes []write) (wrong []string, lines int) {
 			}
 		}
 		has := func(is func(write) bool) bool { return slices.ContainsFunc(own, is) }
-		created := has(func(w write) bool { return w.created })
-		deleted := has(func(w write) bool { return w.deleted })
-		changed := has(func(w write) bool { return !w.created && !w.deleted })
+		perhaps := slices.ContainsFunc(unsure, func(w write) bool { return w.is(c.object) })
+		created := has(func(w write) bool { return w.created }) || perhaps
+		deleted := has(func(w write) bool { return w.deleted }) || perhaps
+		changed := has(func(w write) bool { return !w.created && !w.deleted }) || perhaps
 		switch c.action {
 		case "created":
 			if !created {
@@ -142,34 +175,35 @@ func judge(r Record, writes []write) (wrong []string, lines int) {
 			}
 		case "pruned", "deleted":
 			// An object also goes when its last finalizer is removed, and with its namespace.
-			otherwise := changed && r.removesFinalizer() || gone(c.object, writes)
+			otherwise := changed && r.removesFinalizer() || gone(c.object, writes) ||
+				slices.ContainsFunc(others, func(o write) bool { return !o.created && o.is(c.object) }) // Another client removed it.
 			if !deleted && (c.action == "pruned" || !otherwise) {
 				fault("%s is %s, but no request deleted it", c.object, c.action)
 			}
 		case "unchanged":
-			if len(own) > 0 && !c.joined && !c.back {
-				fault("%s is unchanged, but %s", c.object, own[0])
+			if i := slices.IndexFunc(own, func(w write) bool { return !raced(w) }); i >= 0 && !c.joined && !c.back {
+				fault("%s is unchanged, but %s", c.object, own[i])
 			}
 		case "skipped", "absent", "kept":
 			if len(own) > 0 && !c.back {
 				fault("%s is %s, but %s", c.object, c.action, own[0])
 			}
 		case "conflict":
-			if created || deleted {
+			if (created || deleted) && !perhaps {
 				fault("%s is in conflict, but %s", c.object, own[0])
 			}
 		}
-		if c.taken && len(own) == 0 && c.action != "conflict" && c.action != "failed" && c.action != "skipped" {
+		if c.taken && len(own) == 0 && !perhaps && c.action != "conflict" && c.action != "failed" && c.action != "skipped" {
 			fault("%s is reported as taken, but no request wrote it", c.object)
 		}
 	}
-	unlisted(r, claimed, writes, fault)
+	unlisted(r, claimed, slices.DeleteFunc(writes, raced), len(unsure), fault)
 	return wrong, lines
 }
 
 // unlisted judges the writes of objects without a line. A table only counts the objects of which
-// nothing but owners changed.
-func unlisted(r Record, claimed report, writes []write, fault func(string, ...any)) {
+// nothing but owners changed. unsure counts the requests with an unknown outcome.
+func unlisted(r Record, claimed report, writes []write, unsure int, fault func(string, ...any)) {
 	quiet, folded := map[string]bool{}, map[string]bool{}
 	for _, w := range writes {
 		switch {
@@ -207,7 +241,7 @@ func unlisted(r Record, claimed report, writes []write, fault func(string, ...an
 			created[w.String()] = true
 		}
 	}
-	if n := claimed.counts["created"]; n > len(created) {
+	if n := claimed.counts["created"]; n > len(created)+unsure {
 		fault("the summary counts %d created, but requests created %d", n, len(created))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ type Runner struct {
 	M interface{ Run() int }
 	// Shared is the tests' cluster; its options must have an audit log.
 	Shared *cluster.Shared
+	// Elsewhere is set if some tests use other servers. Runs without a request to the shared server
+	// are then not judged.
+	Elsewhere bool
 }
 
 // Run implements the runner of [cluster.Shared.Main]. It fails if a report was wrong.
@@ -36,14 +40,14 @@ func (r Runner) Run() int {
 	if c == nil || c.External() {
 		return status // there is no audit log
 	}
-	if err := judgeAll(c, folder); err != nil {
+	if err := r.judgeAll(c, folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return max(status, 1)
 	}
 	return status
 }
 
-func judgeAll(c *cluster.Cluster, folder string) error {
+func (runner Runner) judgeAll(c *cluster.Cluster, folder string) error {
 	all, err := records(folder)
 	if err != nil {
 		return err
@@ -53,24 +57,28 @@ func judgeAll(c *cluster.Cluster, folder string) error {
 		return err
 	}
 	var wrong []string
-	lines, judgedWrites, ambiguous := 0, 0, 0
+	lines, judgedWrites, ambiguous, elsewhere := 0, 0, 0, 0
 	for i, r := range all {
+		if runner.Elsewhere && !slices.ContainsFunc(events, r.sent) {
+			elsewhere++
+			continue
+		}
 		if others(all, i) {
 			ambiguous++ // The log does not show which of them sent a request.
 			continue
 		}
-		own := writesOf(r, events)
-		faults, n := judge(r, own)
+		own, others := writesDuring(r, events)
+		faults, n := judge(r, own, others)
 		lines, judgedWrites = lines+n, judgedWrites+len(own)
 		for _, f := range faults {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: %s", filepath.Base(r.Dir), strings.Join(r.Args[1:], " "), f))
 		}
 		if len(faults) > 0 {
-			wrong = append(wrong, "  stdout: "+r.Stdout, "  stderr: "+r.Stderr)
+			wrong = append(wrong, "  stdout: "+start(r.Stdout), "  stderr: "+start(r.Stderr))
 		}
 	}
-	fmt.Printf("judged by the audit log: %d runs, %d lines, %d writes; not judged: %d runs that shared an ID at the same time\n",
-		len(all)-ambiguous, lines, judgedWrites, ambiguous)
+	fmt.Printf("judged by the audit log: %d runs, %d lines, %d writes; not judged: %d runs that shared an ID at the same time, %d of other servers\n",
+		len(all)-ambiguous-elsewhere, lines, judgedWrites, ambiguous, elsewhere)
 	if len(wrong) > 0 {
 		return fmt.Errorf("reports that the audit log contradicts:\n%s", strings.Join(wrong, "\n"))
 	}
@@ -87,19 +95,39 @@ func others(all []Record, i int) bool {
 	return false
 }
 
-// writesOf returns what a run wrote, by the Audit-IDs of its requests. Runs can share an ID, so the
+// sent reports whether a request belongs to the run, by its Audit-ID. Runs can share an ID, so the
 // time counts too.
-func writesOf(r Record, events []cluster.AuditEvent) []write {
-	var out []write
+func (r Record) sent(e cluster.AuditEvent) bool {
+	return strings.HasPrefix(e.AuditID, r.Run+"-") && r.saw(e)
+}
+
+// saw reports whether the server received a request while the run was in progress.
+func (r Record) saw(e cluster.AuditEvent) bool {
+	return !e.RequestReceivedTimestamp.Before(r.Began) && !e.RequestReceivedTimestamp.After(r.Ended)
+}
+
+// writesDuring returns what a run wrote, and what others wrote in the meantime.
+func writesDuring(r Record, events []cluster.AuditEvent) (own, others []write) {
 	for _, e := range events {
-		if !strings.HasPrefix(e.AuditID, r.Run+"-") || e.RequestReceivedTimestamp.Before(r.Began) || e.RequestReceivedTimestamp.After(r.Ended) {
+		if !r.saw(e) {
 			continue
 		}
-		if w, ok := writeOf(e); ok {
-			out = append(out, w)
+		if w, ok := writeOf(e); ok && r.sent(e) {
+			own = append(own, w)
+		} else if ok {
+			others = append(others, w)
 		}
 	}
-	return out
+	return own, others
+}
+
+// start returns the start of a long text.
+func start(text string) string {
+	const most = 3000
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
 }
 
 // readLog reads the audit log. The server logs a request after it responds, so a request of our own,

@@ -43,6 +43,8 @@ type report struct {
 	counts map[string]int
 	// whole means that claims contains every object; a table only counts unchanged ones.
 	whole bool
+	// predicts means that the report predicts a run, which needs confirmation.
+	predicts bool
 	// bare means that successes are names, or objects, without their actions.
 	bare bool
 }
@@ -138,6 +140,7 @@ func (r *report) document(text string) bool {
 		switch {
 		case strings.HasSuffix(one.Kind, "Result"):
 			r.whole = true
+			r.predicts = one.Kind == "DiffResult"
 			for _, o := range one.Objects {
 				r.add(o)
 			}
