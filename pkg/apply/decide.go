@@ -63,6 +63,9 @@ func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*targe
 		if t.contested() {
 			e.conflict(t)
 		}
+		if t.done {
+			e.returnSurplus(ctx, t)
+		}
 		return t.done
 	})
 }

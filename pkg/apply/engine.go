@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
@@ -150,6 +151,8 @@ type target struct {
 	ours            string
 	// moved lists the managers whose fields this run has already made ours.
 	moved []string
+	// borrowed lists the adoptions by which this run has made surplus fields ours.
+	borrowed []adopt.Adoption
 }
 
 func (t *target) isDone() bool { return t.done }

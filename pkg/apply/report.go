@@ -86,6 +86,7 @@ func (e *Engine) contest(t *target) bool {
 }
 
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
+	t.borrowed = nil
 	out := t.applied(event.Created)
 	out.Object = e.shown(answer)
 	if t.anew != nil {
@@ -112,8 +113,10 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 // warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
 // case 15). A retry would not help. A run that writes nothing does not repeat the warning.
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured, action event.Action) {
-	if text := predict.Contradiction(t.Item); text != "" {
-		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
+	for _, text := range []string{predict.Contradiction(t.Item), t.UndecidedText()} {
+		if text != "" {
+			e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
+		}
 	}
 	if action == event.Unchanged {
 		return
@@ -139,6 +142,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	if err != nil {
 		return err
 	}
+	surplus, left := t.SurplusChanges(answer, left)
+	out.Removed = redact.Changes(t.Item.Ref, surplus)
 	for _, change := range redact.Changes(t.Item.Ref, left) {
 		switch {
 		case change.Kind != managedfields.Released:
@@ -152,7 +157,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		out.Taken = append(out.Taken, c.Change())
 	}
 	out.Adopted = t.AdoptedFrom()
-	changes := view.Changes()
+	_, changes := t.SurplusChanges(answer, view.Changes())
+	changes = append(changes, surplus...)
 	if len(out.Adopted) == 0 && len(t.moved) > 0 { // The object was read again after the takeover.
 		out.Adopted, out.OnlyOwners = t.moved, len(changes)+len(out.Released)+len(out.Taken) == 0
 	} else {

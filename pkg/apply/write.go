@@ -25,6 +25,11 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		e.recreate(ctx, t)
 		return
 	}
+	defer func() {
+		if !t.late {
+			e.returnSurplus(ctx, t)
+		}
+	}()
 	if t.Unchecked != "" {
 		if !e.confirmed(ctx, t) {
 			return
@@ -189,6 +194,9 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	}
 	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
 	e.wrote(t, moved, err)
+	if !t.Adoption.SurplusSet().Empty() {
+		t.borrowed = append(t.borrowed, t.Adoption)
+	}
 	if err == nil {
 		t.ours, t.moved = moved.GetResourceVersion(), t.AdoptedFrom()
 	}

@@ -32,20 +32,29 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	if err != nil {
 		return out, err
 	}
-	changes := managedfields.WithOwners(view.Changes(), entries, e.Predictor.Manager)
+	surplus, changes := p.SurplusChanges(p.Answer, view.Changes())
+	if len(surplus) > 0 {
+		shown := view.Set.Union(p.SurplusPaths())
+		out.Before = managedfields.Project(p.Live.Object, shown)
+		if p.Answer != nil {
+			out.After = managedfields.Project(p.Answer.Object, shown)
+		}
+	}
+	changes = managedfields.WithOwners(changes, entries, e.Predictor.Manager)
 	out.Adopted, out.OnlyOwners = p.AdoptedFrom(), p.OnlyOwners(changes)
 	attribute(changes, p, p.TakenFrom(p.Answer))
 	left, err := e.Predictor.Left(p, p.Answer)
 	if err != nil {
 		return out, err
 	}
+	_, left = p.SurplusChanges(p.Answer, left)
 	for _, change := range left {
 		if p.Stays(change) {
 			changes = append(changes, change)
 			out.OnlyOwners = false
 		}
 	}
-	changes = append(changes, contestedBesides(changes, p)...)
+	changes = slices.Concat(changes, surplus, contestedBesides(changes, p))
 	if len(changes) == 0 && !p.Adopts() {
 		changes = e.Predictor.Unseen(p, p.Answer)
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -74,8 +73,6 @@ type Engine struct {
 	Judged func(p *predict.Prediction)
 	// Unmasked is called with the result for each Secret, possibly concurrently. It may be nil.
 	Unmasked func(event.Compared)
-	// Exclusive reports whether fields that an owner has added are differences; nil if none are.
-	Exclusive func(managedfields.Owner) bool
 	// Prefetched is a reader that was started before Run, or nil. Run closes it.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
@@ -166,25 +163,15 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	switch {
 	case err != nil:
 		e.reportUnknown(ctx, item, err)
-	case p.Verdict == noop.Unchanged && e.Exclusive == nil:
-		e.judged(&p)
-		e.compared(unchanged(&p))
 	case p.Verdict == noop.Unchanged:
-		asks.Go(func() error {
-			e.judged(&p)
-			e.comparedExclusive(ctx, &p, unchanged(&p))
-			return nil
-		})
+		e.judged(&p)
+		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {
 			e.dryRun(ctx, &p)
 			return nil
 		})
 	}
-}
-
-func unchanged(p *predict.Prediction) event.Compared {
-	return event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left}
 }
 
 func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
@@ -226,12 +213,14 @@ func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	e.nearMisses(p)
-	if text := predict.Contradiction(p.Item); text != "" {
-		e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
+	for _, text := range []string{predict.Contradiction(p.Item), p.UndecidedText()} {
+		if text != "" {
+			e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
+		}
 	}
 	e.rewritten(p, compared.Action)
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
-	e.comparedExclusive(ctx, p, compared)
+	e.compared(compared)
 }
 
 // rewritten warns, like apply, about values that something in the cluster rewrites.

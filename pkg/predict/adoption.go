@@ -101,8 +101,11 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 }
 
 func first(a adopt.Adoption) string {
-	if len(a.Adopted) > 0 {
+	switch {
+	case len(a.Adopted) > 0:
 		return "the fields of " + a.Adopted[0].Manager + " are adopted"
+	case len(a.Claimed) == 0:
+		return "the fields that others have added are removed"
 	}
 	return "the server's default for " + a.Claimed[0].String() + " is removed"
 }

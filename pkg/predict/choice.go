@@ -207,6 +207,11 @@ func (c Choice) Object() string {
 	}
 }
 
+// Means reports whether the choice applies to fields of this owner.
+func (c Choice) Means(owner managedfields.Owner) bool {
+	return c.meansAll([]managedfields.Owner{owner})
+}
+
 func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	if c.Manager == "" {
 		return true

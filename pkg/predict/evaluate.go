@@ -92,7 +92,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		// Only the server's response shows whether a yielded field keeps its value.
 		out.Verdict = noop.Doubtful
 	}
-	return out, nil
+	return out, p.doubtSurplus(&out)
 }
 
 // settleByTypes sets the verdict to Unchanged if the kind's schema proves it. The server's schema
@@ -138,6 +138,9 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.OnRead(in.Live)
 		p.spareDefaults(ctx, server, in)
+		if err := p.findSurplus(ctx, server, in); err != nil {
+			return err
+		}
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
 		switch {
@@ -171,7 +174,9 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	if err != nil {
 		return err
 	}
+	earlier := append(in.earlier, in.Surplus...)
 	*in, err = p.Evaluate(in.Item, live)
+	in.earlier = earlier
 	return err
 }
 
@@ -220,7 +225,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 		if in.Adoption, err = in.Adoption.Leave(in.Answer); err != nil {
 			return err
 		}
-		if err := p.afterAdoption(ctx, server, in); err != nil {
+		if err := p.afterRemoval(ctx, server, in); err != nil {
 			return err
 		}
 	}

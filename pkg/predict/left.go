@@ -122,6 +122,15 @@ func IntendedForOthers(kind schema.GroupKind, manifest *unstructured.Unstructure
 	})
 }
 
+// ByDesign returns a function that reports whether Kubernetes assigns a field of the manifest to one of
+// the given owners.
+func ByDesign(kind schema.GroupKind, manifest *unstructured.Unstructured) func(fieldpath.Path, []managedfields.Owner) bool {
+	rows := IntendedForOthers(kind, manifest)
+	return func(p fieldpath.Path, owners []managedfields.Owner) bool {
+		return slices.ContainsFunc(rows, func(by SetByDesign) bool { return by.Is(p) && by.SetBy(owners) })
+	}
+}
+
 // Is reports whether the path is the field's path, ignoring list keys.
 func (m SetByDesign) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 

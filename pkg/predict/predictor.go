@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
@@ -35,6 +36,9 @@ type Predictor struct {
 	// AdoptFrom lists the managers whose fields we adopt. The apply removes adopted fields that the
 	// manifest does not set.
 	AdoptFrom adopt.From
+	// Exclusive reports whether an apply removes what an owner has added to an object and the manifest
+	// lacks. If it is nil, an apply removes nothing of others.
+	Exclusive func(item plan.Item, owner managedfields.Owner) bool
 	// Carry is the key of a label that an apply keeps even if the manifest does not set it. It may
 	// be empty.
 	Carry string
@@ -67,6 +71,11 @@ type Prediction struct {
 	// component in the cluster sets and keeps, such as a webhook's CA bundle.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
+	// Surplus lists the values that others have added and the apply removes. Undecided is the reason why
+	// the values that may be defaults are not among them; nil if there are none. Both are empty before
+	// Ask.
+	Surplus   []exclusive.Addition
+	Undecided error
 	// Unbound lists the fields of a copy that are left out because they are bound to the object that
 	// was copied.
 	Unbound []object.BoundField
@@ -80,6 +89,9 @@ type Prediction struct {
 	// which the user takes the path. Overwritten lists the conflicts with adopted managers, whose
 	// values the manifest changes. All three are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
+
+	// earlier lists the surplus that this run has already made ours, unless another client has written it since.
+	earlier []exclusive.Addition
 }
 
 // typeOf returns the compiled-in type of a kind; nil if there is none.

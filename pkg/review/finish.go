@@ -76,6 +76,10 @@ func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured
 			if _, there := path.Get(live.Object); there {
 				return "", false
 			}
+		case managedfields.Surplus: // The server may have set a default.
+			if v, there := path.Get(live.Object); there && (redact.IsSecret(o.Ref) || isSame(c.From, v)) {
+				return "", false
+			}
 		case managedfields.Released:
 			if has {
 				return "", false
@@ -99,7 +103,7 @@ func (o Outcome) afterOutcome() string {
 	var values []Change
 	for _, c := range o.Changes {
 		switch c.Kind {
-		case managedfields.Contested, managedfields.Removed, managedfields.Released:
+		case managedfields.Contested, managedfields.Removed, managedfields.Released, managedfields.Surplus:
 		default:
 			values = append(values, Change{Path: c.Path, To: c.To})
 		}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -38,14 +37,8 @@ func (c *Collector) See(item plan.Item, live *unstructured.Unstructured, adopted
 	if live == nil {
 		return
 	}
-	found, err := exclusive.Additions(exclusive.Question{
-		Live: live, Manifest: item.Object, Manager: c.Predictor.Manager,
-		Counts: func(o managedfields.Owner) bool {
-			return exclusive.IsClient(o.Manager) && !adopted(o)
-		},
-		Left: func(path fieldpath.Path, owners []managedfields.Owner) bool {
-			return c.Predictor.Leaves(item, path, owners)
-		},
+	found, err := c.Predictor.Additions(item, live, func(o managedfields.Owner) bool {
+		return exclusive.IsClient(o.Manager) && !adopted(o) && (c.Predictor.Exclusive == nil || !c.Predictor.Exclusive(item, o))
 	})
 	if err != nil {
 		return

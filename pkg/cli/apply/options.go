@@ -45,7 +45,7 @@ type flags struct {
 	others             others.Flags
 	dryRun, confirm    string
 	history            int
-	atomic             bool
+	atomic, exclusive  bool
 	continueOnConflict bool
 	serverSide         choices.ServerSideFlag
 	awaitKinds         time.Duration
@@ -158,6 +158,7 @@ shown with both values, its owners, and the flags that settle it.`,
 		"Apply only what was reviewed: the DIGEST that diff prints, or a file with the output of diff -o json")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"Roll back the run unless everything is applied and, with --wait, ready")
+	cmd.Flags().BoolVar(&flags.exclusive, "exclusive", false, "Also remove fields that others have added")
 	cmd.Flags().IntVar(&flags.history, "history", setrun.Usual, "How many runs of a set to keep for a rollback; 0 keeps none")
 	cmd.Flags().BoolVar(&flags.continueOnConflict, "continue-on-conflict", false,
 		"Skip objects in conflict and what depends on them, apply the rest, and exit with 1")
@@ -182,6 +183,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
 	f.await.Standing(settings.TimeoutFor, settings.Readiness)
 	predictor, predictorErr := f.choices.ToPredictor()
+	predictor.Exclusive = settings.Exclusively(f.exclusive)
 	rules := config.Ruled(settings, in.Verbosity > 0, &predictor)
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), verb.IsUnattended(in.Streams))
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
@@ -217,6 +219,8 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	refuse(o.printed && dryRun != object.DryRunClient, errNothingApplied)
 	refuse(o.role && dryRun != object.DryRunServer, errRoleNeedsDryRun)
 	refuse(f.concurrency < 0, errors.New("--concurrency must not be negative"))
+	refuse(f.exclusive && dryRun == object.DryRunClient,
+		errors.New("--exclusive and --dry-run=client cannot be combined: only the server knows which fields are defaults"))
 	refuse(f.awaitKinds < 0, errors.New("--await-kinds must not be negative"))
 	refuse(f.history < 0, errors.New("--history must not be negative"))
 	refuse(f.atomic && f.continueOnConflict,

@@ -251,7 +251,7 @@ func arrow(c review.Change) string {
 	switch c.Kind { //nolint:exhaustive // all other kinds have two sides
 	case managedfields.Added:
 		from = "nothing"
-	case managedfields.Removed:
+	case managedfields.Removed, managedfields.Surplus:
 		to = "nothing"
 	}
 	return from + " → " + to

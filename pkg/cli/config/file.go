@@ -32,7 +32,9 @@ type Settings struct {
 	File     string
 	Contexts []string
 
-	Rules        predict.Standing
+	Rules predict.Standing
+	// Exclusive lists whose additions a run removes, and from which objects.
+	Exclusive    []predict.Choice
 	FieldManager string
 	AdoptFrom    []string
 	Recreate     []string
@@ -46,14 +48,14 @@ type Settings struct {
 
 // keys returns the keys in the order of the documentation.
 func keys() []string {
-	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "others", "expect"}
+	return []string{"yield", "take", "adoptFrom", "exclusive", "recreate", "fieldManager", "readiness", "timeoutFor", "others", "expect"}
 }
 
 // widening reports whether a key may extend what a run takes over or deletes. Such a key is allowed
 // only in a file that the user named: whoever wrote the manifests may have put a file next to them.
 func widening(key string) bool {
 	switch key {
-	case "take", "adoptFrom", "recreate", "fieldManager":
+	case "take", "adoptFrom", "exclusive", "recreate", "fieldManager":
 		return true
 	}
 	return false
@@ -113,6 +115,8 @@ func (s *sections) read(section []field, out *Settings) {
 			out.Rules.Take = append(out.Rules.Take, s.rules(f, "")...)
 		case "adoptFrom":
 			s.texts(f.name, f.value, func(name string, _ *yaml.Node) { out.AdoptFrom = append(out.AdoptFrom, name) })
+		case "exclusive":
+			s.exclusive(f, out)
 		case "recreate":
 			s.texts(f.name, f.value, func(object string, at *yaml.Node) {
 				if _, err := predict.ParseObject(object); err != nil {

@@ -76,7 +76,7 @@ func TestParseFaults(t *testing.T) {
 		"# a comment\n":   {"f: the file sets nothing | remove it, or ignore it with --config="},
 		"- yield":         {"f:1:1: the file must be a mapping"},
 		"yield: [":        {"f:1: not YAML: did not find expected node content"},
-		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file must contain only one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, others, expect, contexts`},
+		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file must contain only one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, exclusive, recreate, fieldManager, readiness, timeoutFor, others, expect, contexts`},
 		"yeild: []":       {`f:1:1: unknown key "yeild" | did you mean yield?`},
 		"fieldmanager: x": {`f:1:1: unknown key "fieldmanager" | did you mean fieldManager?`},
 		"yield:":          {"f:1:1: yield has no value | to leave it unset, remove the key"},
@@ -102,7 +102,7 @@ func TestParseFaults(t *testing.T) {
 		"timeoutFor: {job: 0s}":                    {"f:1:19: the time for job must be more than 0"},
 		"expect: {contxt: a}":                      {`f:1:10: unknown key "contxt" | did you mean context?`},
 		"contexts: {'[': {take: []}}":              {`f:1:12: "[" is not a pattern: it is empty, has an unclosed or empty bracket, or ends with a backslash`},
-		"contexts: {other: {contexts: {}}}":        {`f:1:20: unknown key "contexts" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, others, expect`},
+		"contexts: {other: {contexts: {}}}":        {`f:1:20: unknown key "contexts" | the keys are yield, take, adoptFrom, exclusive, recreate, fieldManager, readiness, timeoutFor, others, expect`},
 		"contexts: {other: {take: [{path: '.'}]}}": {`f:1:34: path ".", column 1: the path is empty`},
 	} {
 		_, err := Parse("f", []byte(text), "prod", true)

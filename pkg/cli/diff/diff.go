@@ -32,10 +32,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
@@ -70,8 +68,6 @@ type Options struct {
 	strict verb.StrictFlags
 	others others.Flags
 	rules  *config.Rules
-	// exclusive means that fields that others have added are differences.
-	exclusive bool
 }
 
 // New returns the verb diff.
@@ -104,7 +100,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	flags.others.Add(cmd)
-	cmd.Flags().BoolVar(&flags.exclusive, "exclusive", false, "Also show fields that others have added, and exit with 1")
+	cmd.Flags().BoolVar(&flags.exclusive, "exclusive", false, "Also compare fields that others have added")
 	flags.serverSide.Add(cmd.Flags())
 	cmd.Flags().BoolVar(&flags.stat, "stat", false, "Only count the changes of each object")
 	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "The format "+output.Markdown+" is for a pull request")
@@ -115,6 +111,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
 	predictor, predictorErr := f.choices.ToPredictor()
+	predictor.Exclusive = settings.Exclusively(f.exclusive)
 	rules := config.Ruled(settings, in.Verbosity > 0, &predictor)
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
@@ -126,7 +123,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 		statErr = errors.New("--stat and -o cannot be combined: the other formats list each change")
 	}
 	out, outErr := printer.ForDiff(print)
-	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules, exclusive: f.exclusive}
+	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules}
 	o.Input.Files.Empty = set.Prune
 	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, statErr, verb.FlagError("-o", outErr), in.Check())
 }
@@ -187,7 +184,7 @@ func (o *Options) begin(ctx context.Context, c *connection.Connection) (*run, er
 	if r.client, err = c.Connect(ctx, o.Run, 0, o.Out.Print); err != nil {
 		return nil, err
 	}
-	if !o.exclusive && (o.Found == nil || o.Covers != nil) { // No apply makes the changes of --exclusive.
+	if o.Found == nil || o.Covers != nil {
 		r.identify = sync.OnceValue(func() func() (event.Cluster, error) { return c.Identify(ctx, r.client) })
 	}
 	if r.plan, err = o.Input.Plan(ctx, c, r.client, o.check, o.Out.Print); err != nil {
@@ -207,11 +204,6 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		Server: r.client, Predictor: r.predictor, Prefetched: r.Input.Prefetched(), OnRead: r.preflight.See,
 		Emit: r.emit, Unmasked: r.found.SeeSecret,
 		Judged: r.judged,
-	}
-	if r.exclusive {
-		e.Exclusive = func(o managedfields.Owner) bool {
-			return exclusive.Counts(o) && !slices.Contains(owners.Bookkeepers(), o.Manager)
-		}
 	}
 	if member != nil {
 		e.Predictor.Take = slices.Concat(e.Predictor.Take, r.Set.AdoptionChoices())
@@ -256,9 +248,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)
 	r.claimed.Warn(r.Out.Print)
-	if !r.exclusive {
-		r.added.Report(r.Out.Print)
-	}
+	r.added.Report(r.Out.Print)
 	return err
 }
 

@@ -182,13 +182,23 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 func details(b output.Base, a event.Applied, columns int) []string {
 	var all []string
 	most := manyPaths
-	removed := a.Removed
+	var removed, surplus []managedfields.Change
+	for _, c := range a.Removed {
+		if c.Kind == managedfields.Surplus {
+			surplus = append(surplus, c)
+		} else {
+			removed = append(removed, c)
+		}
+	}
 	if b.Verbose || len(a.Adopted) > 0 {
 		most = math.MaxInt // For a takeover, list all changes.
 	}
 	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
+	all = append(all, paths("removed", surplus, math.MaxInt, columns, func(c managedfields.Change, columns int) []string {
+		return append(withCommas("added by ", format.Owners(c.Owners, b.Now()), ","), was(c, columns)...)
+	})...)
 	all = append(all, paths("removed", removed, most, columns, func(c managedfields.Change, columns int) []string {
 		note, end := was(c, columns), ","
 		if len(c.Owners) == 0 {

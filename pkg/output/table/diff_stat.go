@@ -23,7 +23,7 @@ func (c changeCounts) add(changes []managedfields.Change) {
 func (c changeCounts) String() string {
 	var parts []string
 	for _, kind := range []managedfields.ChangeKind{
-		managedfields.Changed, managedfields.Added, managedfields.Removed, managedfields.TakenOver, managedfields.Released, managedfields.Contested,
+		managedfields.Changed, managedfields.Added, managedfields.Removed, managedfields.TakenOver, managedfields.Released, managedfields.Surplus, managedfields.Contested,
 	} {
 		if c[kind] > 0 {
 			parts = append(parts, strconv.Itoa(c[kind])+" "+string(kind))

@@ -45,6 +45,8 @@ type Adoption struct {
 	Earlier []string
 
 	released *fieldpath.Set
+	// surplus contains the fields of others that become ours so that the apply removes them.
+	surplus []managedfields.Entry
 
 	adopter adopter
 	entries []managedfields.Entry
@@ -117,9 +119,9 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 // Manager returns our field manager; "" if the object does not exist.
 func (a Adoption) Manager() string { return a.adopter.manager }
 
-// Needed reports whether there is anything to adopt, claim or release.
+// Needed reports whether there is anything to adopt, claim, release or remove.
 func (a Adoption) Needed() bool {
-	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
+	return len(a.Adopted)+len(a.Claimed)+len(a.surplus) > 0 || !a.Released().Empty()
 }
 
 // Release returns the adoption extended by fields that we stop owning before the apply, because the
@@ -150,6 +152,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 		if slices.ContainsFunc(a.Adopted, e.Equal) {
 			e.Fields = e.Fields.Difference(a.adopter.ends(e))
 		}
+		e.Fields = e.Fields.Difference(managedfields.HeldBy(a.surplus, e.Owner))
 		if e.Is(a.adopter.manager) {
 			e.Fields = e.Fields.Difference(a.Released())
 		}

@@ -37,7 +37,7 @@ func Dropped(
 	}
 	a := adoption.adopter
 	d := &dropper{live: live.Object, answer: answer.Object, granular: a.granular, now: managedfields.Managed(after, manager)}
-	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet())
+	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet()).Union(adoption.SurplusSet())
 	moves := func(e managedfields.Entry) bool { return slices.ContainsFunc(adoption.Adopted, e.Equal) }
 	for _, e := range before {
 		if moves(e) {
@@ -48,6 +48,10 @@ func Dropped(
 		if moves(e) {
 			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: a.adopts(e)})
 			e.Fields = e.Fields.Difference(a.ends(e))
+		}
+		if surplus := managedfields.HeldBy(adoption.surplus, e.Owner).Intersection(e.Fields); !surplus.Empty() {
+			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: surplus})
+			e.Fields = e.Fields.Difference(surplus)
 		}
 		if !e.Fields.Empty() {
 			d.keepers = append(d.keepers, e)

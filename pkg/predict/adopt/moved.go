@@ -147,18 +147,19 @@ func (a Adoption) Transfer() ([]any, error) {
 	var kept []managedfields.Entry
 	for _, e := range a.entries {
 		set := a.transferred(e)
+		surplus := managedfields.HeldBy(a.surplus, e.Owner)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
 			// A migration is marked even if no field moves before the apply. Otherwise an
 			// interrupted migration would not be continued.
 			marks.add(e.Manager, migrates)
 		}
-		if !set.Empty() {
+		if set = set.Union(surplus); !set.Empty() {
 			ours.Fields = ours.Fields.Union(set)
 			if e.Time.After(ours.Time) {
 				ours.Time = e.Time
 			}
 		}
-		e.Fields = e.Fields.Difference(a.ending(e))
+		e.Fields = e.Fields.Difference(a.ending(e)).Difference(surplus)
 		if !e.Fields.Empty() {
 			kept = append(kept, e)
 		}
@@ -170,10 +171,10 @@ func (a Adoption) Transfer() ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// Transfers reports whether the managed fields must change before the apply: to adopt, claim or
-// release fields.
+// Transfers reports whether the managed fields must change before the apply: to adopt, claim, release
+// or remove fields.
 func (a Adoption) Transfers() bool {
-	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
+	return len(a.surplus) > 0 || !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.ending(e).Empty()
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
 // Addition is a field, a list item, or a value with everything below it.
@@ -27,9 +26,14 @@ type Question struct {
 	Manager string
 	// Counts reports whether to look at what an owner added.
 	Counts func(managedfields.Owner) bool
+	// Sent is the manifest of an apply to the live object: our fields that it lacks will be released.
+	// It is nil if the object is as an apply of ours has left it.
+	Sent *unstructured.Unstructured
 	// Created is the manifest as the server creates it; nil if unknown. A value that is also there is a
 	// default, or admission adds it to every new object.
 	Created *unstructured.Unstructured
+	// ByDesign reports whether Kubernetes assigns a field to one of its owners. It may be nil.
+	ByDesign func(path fieldpath.Path, owners []managedfields.Owner) bool
 	// Left reports whether the user leaves the path to its owners. It may be nil.
 	Left func(path fieldpath.Path, owners []managedfields.Owner) bool
 }
@@ -46,9 +50,10 @@ func Additions(q Question) ([]Addition, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := search{Question: q, ours: fieldpath.NewSet(), design: predict.IntendedForOthers(q.Live.GroupVersionKind().GroupKind(), q.Manifest)}
+	s := search{Question: q, ours: fieldpath.NewSet()}
 	for _, e := range entries {
 		switch {
+		case e.Is(q.Manager) && q.Sent != nil:
 		case e.Manager == q.Manager && e.Subresource == "":
 			s.ours = s.ours.Union(e.Fields)
 		case e.Subresource != "" || !q.Counts(e.Owner) || e.APIVersion != q.Live.GetAPIVersion():
@@ -87,7 +92,6 @@ type search struct {
 	// foreign are those of controllers and subresources.
 	added, foreign []managedfields.Entry
 	creators       []bool
-	design         []predict.SetByDesign
 	found          []Addition
 }
 
@@ -95,7 +99,7 @@ func (s *search) visit(n managedfields.Node) {
 	if fieldpath.IsKeyField(n.Path) || Stays(n.Path) {
 		return
 	}
-	_, declared := n.Path.Get(s.Manifest.Object)
+	declared := s.declares(n.Path)
 	isDefault, part := s.inCreated(n)
 	if isDefault {
 		return
@@ -114,6 +118,16 @@ func (s *search) visit(n managedfields.Node) {
 		return
 	}
 	s.found = append(s.found, Addition{Path: n.Path, Value: n.Value, Owners: owners})
+}
+
+// declares reports whether the manifest has the path. The apply may send more than the manifest has,
+// such as a label of the set.
+func (s *search) declares(p fieldpath.Path) bool {
+	_, declared := p.Get(s.Manifest.Object)
+	if !declared && s.Sent != nil {
+		_, declared = p.Get(s.Sent.Object)
+	}
+	return declared
 }
 
 // inCreated reports whether a new object has the same value, or, if not, a value whose parts can be
@@ -150,9 +164,7 @@ func (s *search) isOthers(p fieldpath.Path) bool {
 
 // isByDesign reports whether Kubernetes assigns the field to one of its owners.
 func (s *search) isByDesign(p fieldpath.Path) bool {
-	return slices.ContainsFunc(s.design, func(by predict.SetByDesign) bool {
-		return by.Is(p) && by.SetBy(managedfields.HoldersOf(s.added, p))
-	})
+	return s.ByDesign != nil && s.ByDesign(p, managedfields.HoldersOf(s.added, p))
 }
 
 // owners returns the owners that added the path. It leaves out those for which the path may be a
@@ -176,7 +188,7 @@ func (s *search) mayBeDefault(e managedfields.Entry, creator bool, p fieldpath.P
 		return false
 	}
 	for i := len(p) - 1; i > 0; i-- {
-		if _, declared := p[:i].Get(s.Manifest.Object); declared && fieldpath.Has(e.Fields, p[:i]) {
+		if s.declares(p[:i]) && fieldpath.Has(e.Fields, p[:i]) {
 			return true
 		}
 		if p[i-1].Key != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
@@ -209,7 +210,8 @@ func TestAdditionsByDesign(t *testing.T) {
 			`{manager: `+manager+`, operation: Update, apiVersion: apiregistration.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:caBundle": {}}}}`)}
 		got, err := exclusive.Additions(exclusive.Question{
 			Live: u, Manifest: fieldstest.Read(t, object+`}}`), Manager: fieldstest.Us,
-			Counts: func(o managedfields.Owner) bool { return exclusive.IsClient(o.Manager) },
+			Counts:   func(o managedfields.Owner) bool { return exclusive.IsClient(o.Manager) },
+			ByDesign: predict.ByDesign(u.GroupVersionKind().GroupKind(), u),
 		})
 		if err != nil || len(got) != want {
 			t.Errorf("%s: %v, %v", manager, got, err)
