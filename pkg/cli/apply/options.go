@@ -91,6 +91,8 @@ type Options struct {
 	reviewed *review.Document
 	// live asks about conflicts; nil if there is no prompt.
 	live *prompt.Terminal
+	// rulesFile is the file to which the prompt can add rules; empty if there is none.
+	rulesFile string
 }
 
 // Proposal is what a run would change.
@@ -195,7 +197,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	out, outErr := printer.ForApply(print)
 	o := &Options{
 		Input: input, Predictor: predictor, Awaited: awaited, Set: set, LockWithin: within, History: f.history, Run: print.Run, Out: out,
-		strict: f.strict, others: f.others, rules: rules, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
+		strict: f.strict, others: f.others, rules: rules, rulesFile: settings.Place, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,
 		objects: output.IsOfObjects(f.output), printed: f.output == output.Manifests, role: f.output == output.Role, concurrency: f.concurrency,
 		ask:  setrun.Asking(in.Streams, out.Pause),
 		live: f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),

@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/additions"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/always"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
@@ -48,7 +49,7 @@ func (o *Options) execute(ctx context.Context, in verb.Invocation) error {
 	}
 	err := o.apply(ctx, in)
 	defer func() {
-		o.live.PrintCommand(o.Out.InFlags())
+		o.live.Finish(o.Out.InFlags())
 		o.rules.Explain(in.Streams.ErrOut)
 	}()
 	return o.Input.Incomplete(verb.Finish(err, o.Out.Close(ctx)))
@@ -150,7 +151,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 	e := &apply.Engine{
 		Server: r.client, Predictor: r.predictorOf(member), Scope: r.Input.Scope, Prefetched: r.prefetched,
 		DryRun: r.dryRun, AwaitKinds: r.awaitKinds, ContinueOnConflict: r.continueOnConflict, Objects: r.objects,
-		Decide: r.live.Asks(len(r.plan.Phases)), Wait: r.wait, OnRead: r.see,
+		Decide: r.live.Asks(len(r.plan.Phases), always.Keeper{File: r.rulesFile, Plan: r.plan}), Wait: r.wait, OnRead: r.see,
 		Remove: removal.Remover{Client: r.client, Emit: r.Out.Print}.Remove,
 		Emit:   emit,
 	}

@@ -29,7 +29,10 @@ type Expected struct{ Value, From string }
 
 // Settings holds the settings of a file for one context.
 type Settings struct {
-	File     string
+	File string
+	// Place is the file to which the user can add rules: File, or a file next to the input that does
+	// not exist yet. It is empty if there is no such file.
+	Place    string
 	Contexts []string
 
 	Rules predict.Standing

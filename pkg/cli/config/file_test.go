@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // whole is a file with every key.
@@ -150,5 +153,51 @@ func TestDiscoveredFileMayNotWidenRules(t *testing.T) {
 	}
 	if _, err := Parse("f", []byte("yield: [{path: .spec}]\nreadiness: sub/r.yaml\ntimeoutFor: {job: 1m}\nexpect: {context: a}"), "c", false); err != nil {
 		t.Errorf("settings that only restrict a run: %v", err)
+	}
+}
+
+// A rule that is added to a file yields the path of exactly this object, and everything else in the
+// file stays.
+func TestYieldAddsRule(t *testing.T) {
+	deployment := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Name: "web"}
+	role := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: `a*[b]?\c`}
+	for _, tt := range []struct {
+		data, want string
+		ref        object.Ref
+		paths      []string
+	}{
+		{"", "yield:\n- {kind: Deployment.apps, name: web, path: .spec.replicas}\n", deployment, []string{".spec.replicas"}},
+		{
+			"yield:\n- {manager: x} # theirs\nothers: refuse\n",
+			"yield:\n- {manager: x} # theirs\n- {kind: ConfigMap, namespace: shop, name: 'a\\*\\[b]\\?\\\\c', path: [.data.a, '.data[\"b  c\"]']}\nothers: refuse\n",
+			role,
+			[]string{".data.a", `.data["b  c"]`},
+		},
+	} {
+		got, line, written, err := Yield("k8sconnect.yaml", []byte(tt.data), tt.ref, tt.paths)
+		if diff := cmp.Diff(tt.want, string(got)); diff != "" || err != nil {
+			t.Fatalf("%v\n%s", err, diff)
+		}
+		if at := strings.Split(string(got), "\n")[line-1]; at != "- "+written {
+			t.Errorf("line %d is %s, not %s", line, at, written)
+		}
+		settings, err := Parse("k8sconnect.yaml", got, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, c := range settings.Rules.Yield {
+			if c.Names(tt.ref, object.Kind{GVK: tt.ref.GVK}) && c.Kind != "" {
+				paths = append(paths, c.Path.String())
+			}
+		}
+		if diff := cmp.Diff(tt.paths, paths); diff != "" {
+			t.Errorf("%s\n%s", diff, got)
+		}
+		other := tt.ref
+		other.Name = "axbxc"
+		if c := settings.Rules.Yield[len(settings.Rules.Yield)-1]; c.Names(other, object.Kind{GVK: other.GVK}) {
+			t.Errorf("the rule matches %s:\n%s", other, got)
+		}
 	}
 }

@@ -50,3 +50,46 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// A rule can be added next to the input if the next run would find the file there.
+func TestPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a/m.yaml", "b/m.yaml", "object/k8sconnect.yaml"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("apiVersion: v1\nkind: ConfigMap"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ files, kustomize, want string }{
+		{files: "a", want: "a/k8sconnect.yaml"},
+		{files: "a/m.yaml a", want: "a/k8sconnect.yaml"},
+		{files: "a https://example.com/b.yaml", want: "a/k8sconnect.yaml"},
+		{kustomize: "a", want: "a/k8sconnect.yaml"},
+		{files: "a b"},
+		{files: "object"},
+		{files: "https://example.com/b.yaml"},
+		{kustomize: "https://example.com/b"},
+		{files: "-"},
+		{files: "gone/m.yaml"},
+	} {
+		got := place(strings.Fields(tt.files), tt.kustomize)
+		if got != tt.want {
+			t.Errorf("-f %s -k %s: %q, want %q", tt.files, tt.kustomize, got, tt.want)
+			continue
+		}
+		if got == "" {
+			continue
+		}
+		if err := os.WriteFile(got, []byte("yield: [{manager: a}]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := find(strings.Fields(tt.files), tt.kustomize); found != got || err != nil {
+			t.Errorf("-f %s -k %s: the rule is written to %s, but the next run reads %q, %v", tt.files, tt.kustomize, got, found, err)
+		}
+		if err := os.Remove(got); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -165,6 +166,9 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 			return &Settings{}, err
 		}
 	}
+	if file == "" && !named {
+		return &Settings{Place: place(filenames, kustomize)}, nil
+	}
 	if file == "" {
 		return &Settings{}, nil
 	}
@@ -185,6 +189,9 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	}
 	for _, want := range s.ExpectCluster {
 		in.ExpectCluster(want.From, want.Value)
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		s.Place = file
 	}
 	fmt.Fprintln(in.Streams.ErrOut, format.Plain("using "+s.String()))
 	return s, s.onto(flags)

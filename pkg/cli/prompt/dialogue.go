@@ -24,6 +24,8 @@ type Dialogue struct {
 	Width func() int
 	// Phases is the number of phases in the run.
 	Phases int
+	// Places returns where a rule for an object can be kept. Without it, no rules are kept.
+	Places func(object.Ref) Places
 	// standing holds the answers that apply to all fields of a manager.
 	standing map[string]apply.Decision
 	answers  []answer
@@ -35,6 +37,9 @@ type answer struct {
 	ref      object.Ref
 	path     string
 	decision apply.Decision
+	keep     keep
+	// kept means that the rule has been written.
+	kept bool
 }
 
 // Decide asks about the conflicts. Once the user has quit, it leaves all remaining conflicts
@@ -69,6 +74,7 @@ type question struct {
 	// refused means that the server would refuse our value. unleavable means that no --yield can
 	// name the path.
 	refused, unleavable bool
+	places              Places
 }
 
 // offers reports whether a decision would settle the conflict.
@@ -88,35 +94,42 @@ func (d *Dialogue) decide(q question) apply.Decision {
 		return apply.Undecided
 	}
 	q.managers = managersOf(q.conflict.Owners)
-	decision := d.stands(q.managers)
+	if d.Places != nil && !q.unleavable {
+		q.places = d.Places(q.ref)
+	}
+	decision, keep := d.stands(q.managers), nowhere
 	if !q.offers(decision) {
 		decision = apply.Undecided
 	}
 	if decision == apply.Undecided {
-		decision = d.ask(q)
+		decision, keep = d.ask(q)
 	}
 	if decision != apply.Undecided {
-		d.remember(q, decision)
+		d.remember(q, decision, keep)
 	}
 	return decision
 }
 
-func (d *Dialogue) ask(q question) apply.Decision {
+func (d *Dialogue) ask(q question) (apply.Decision, keep) {
 	d.Say(d.shortly(q)...)
 	for {
-		line, more := d.Read(prompt(q))
+		line, more := d.Read(d.prompt(q))
 		switch line = strings.Join(strings.Fields(line), " "); {
 		case isOneOf(line, "t", "take") && q.offers(apply.Take):
-			return apply.Take
+			return apply.Take, nowhere
 		case isOneOf(line, "l", "leave") && q.offers(apply.Leave):
-			return apply.Leave
+			return apply.Leave, nowhere
+		case isOneOf(line, "al", "always") && q.places.usual() != nowhere:
+			return apply.Leave, q.places.usual()
+		case isOneOf(line, "am", "always manifest") && q.places.Manifest != "":
+			return apply.Leave, inManifest
 		case isOneOf(line, "ta", "take all") && len(q.managers) > 0 && q.offers(apply.Take):
-			return d.always(q.managers, apply.Take)
+			return d.forAll(q.managers, apply.Take), nowhere
 		case isOneOf(line, "la", "leave all") && len(q.managers) > 0 && q.offers(apply.Leave):
-			return d.always(q.managers, apply.Leave)
+			return d.forAll(q.managers, apply.Leave), nowhere
 		case isOneOf(line, "q", "quit"), !more:
 			d.quit = true
-			return apply.Undecided
+			return apply.Undecided, nowhere
 		case isOneOf(line, "s", "show"):
 			d.Say(d.wholly(q)...)
 		default:
@@ -129,7 +142,7 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
+func (d *Dialogue) forAll(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}
 	}
@@ -153,8 +166,8 @@ func (d *Dialogue) stands(managers []string) apply.Decision {
 	return d.standing[managers[0]]
 }
 
-func (d *Dialogue) remember(q question, decision apply.Decision) {
-	now := answer{q.ref, q.conflict.Path.String(), decision}
+func (d *Dialogue) remember(q question, decision apply.Decision, keep keep) {
+	now := answer{ref: q.ref, path: q.conflict.Path.String(), decision: decision, keep: keep}
 	for i, earlier := range d.answers {
 		if earlier.ref == now.ref && earlier.path == now.path {
 			d.answers[i] = now
@@ -183,8 +196,8 @@ func managersOf(owners []managedfields.Owner) []string {
 	return managers
 }
 
-// Flags returns the flags that make the same decisions without prompting. named returns the name of
-// an object as written in a flag.
+// Flags returns the flags that make the same decisions without prompting, except those for which a
+// rule was written. named returns the name of an object as written in a flag.
 func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 	var flags []string
 	for _, way := range []struct {
@@ -194,7 +207,7 @@ func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 		paths := map[object.Ref][]string{}
 		var refs []object.Ref
 		for _, a := range d.answers {
-			if a.decision != way.decision {
+			if a.decision != way.decision || a.kept {
 				continue
 			}
 			if len(paths[a.ref]) == 0 {

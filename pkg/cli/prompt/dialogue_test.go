@@ -364,3 +364,88 @@ func TestDialogueCounts(t *testing.T) {
 		}
 	}
 }
+
+// The answer always leaves the path, and keeps a rule where the user wants it. A later answer, or
+// quitting, takes that back. A rule that was written needs no flag, and one that could not be written
+// does.
+func TestAlways(t *testing.T) {
+	both := Places{File: "k8sconnect.yaml", Manifest: "web.yaml:1", IsNew: true}
+	web, api := ref("web"), ref("api")
+	for name, tt := range map[string]struct {
+		places Places
+		typed  []string
+		want   []Rule
+		flags  []string
+	}{
+		"in the file, one rule for each object": {
+			both,
+			[]string{"al", "always", "al", "t"},
+			[]Rule{{web, []string{".spec.replicas", `.metadata.annotations["a,b"]`}, false}, {api, []string{".spec.replicas"}, false}},
+			[]string{"--take=deployment.apps/api:.spec.paused"},
+		},
+		"in the manifest": {
+			both,
+			[]string{"am", "t", "l", "always manifest"},
+			[]Rule{{web, []string{".spec.replicas"}, true}, {api, []string{".spec.paused"}, true}},
+			[]string{`--take=deployment.apps/web:.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas"},
+		},
+		"in the manifest, without a file": {
+			Places{Manifest: "web.yaml:1"},
+			[]string{"al", "t", "t", "t"},
+			[]Rule{{web, []string{".spec.replicas"}, true}},
+			[]string{`--take=deployment.apps/web:.metadata.annotations["a,b"]`, "--take=deployment.apps/api:.spec.replicas,.spec.paused"},
+		},
+		"nowhere": {Places{Reason: "the input is a URL"}, []string{"al", "am", "q"}, nil, nil},
+		"quit":    {both, []string{"al", "q"}, nil, []string{"--yield=deployment.apps/web:.spec.replicas"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &user{lines: tt.typed}
+			d := u.dialogue()
+			d.Places = func(object.Ref) Places { return tt.places }
+			d.Decide(contested(t))
+			var got []Rule
+			d.Keep(func(r Rule) bool { got = append(got, r); return true })
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s\n%s", diff, &u.screen)
+			}
+			if diff := cmp.Diff(tt.flags, d.Flags(object.Ref.Resource)); diff != "" {
+				t.Error(diff)
+			}
+			if offered := strings.Contains(u.screen.String(), "[al]ways"); offered == (tt.places.Reason != "") {
+				t.Errorf("always is offered: %v\n%s", offered, &u.screen)
+			}
+		})
+	}
+	u := &user{lines: []string{"al", "t", "t", "t"}}
+	d := u.dialogue()
+	d.Places = func(object.Ref) Places { return both }
+	d.Decide(contested(t))
+	asked := 0
+	d.Keep(func(Rule) bool { asked++; return false })
+	d.Keep(func(Rule) bool { asked++; return false })
+	if got := d.Flags(object.Ref.Resource); asked != 1 || !slices.Contains(got, "--yield=deployment.apps/web:.spec.replicas") {
+		t.Errorf("a rule that was not written needs a flag: %v, asked %d times", got, asked)
+	}
+}
+
+// The help names the places, and says why there is none.
+func TestAlwaysHelp(t *testing.T) {
+	for _, tt := range []struct {
+		places Places
+		want   []string
+	}{
+		{Places{File: "shop/k8sconnect.yaml", IsNew: true, Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it, in later runs too: writes a rule to shop/k8sconnect.yaml, a new file\n", "am            leave it, in later runs too: writes an annotation to shop/web.yaml:7\n"}},
+		{Places{Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it, in later runs too: writes an annotation to shop/web.yaml:7\n"}},
+		{Places{Reason: "the input is a URL"}, []string{"always        not possible: the input is a URL\n"}},
+	} {
+		u := &user{lines: []string{"?", "q"}}
+		d := u.dialogue()
+		d.Places = func(object.Ref) Places { return tt.places }
+		d.Decide(contested(t))
+		for _, want := range tt.want {
+			if !strings.Contains(u.screen.String(), want) {
+				t.Errorf("no %q in\n%s", want, &u.screen)
+			}
+		}
+	}
+}

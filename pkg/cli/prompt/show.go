@@ -95,7 +95,7 @@ func whole(v any, has bool) []string {
 	return lines
 }
 
-func prompt(q question) string {
+func (d *Dialogue) prompt(q question) string {
 	var words, all, not []string
 	if q.offers(apply.Take) {
 		words, all = append(words, "[t]ake"), append(all, "[ta] take all")
@@ -104,6 +104,9 @@ func prompt(q question) string {
 	}
 	if q.offers(apply.Leave) {
 		words, all = append(words, "[l]eave"), append(all, "[la] leave all")
+		if q.places.usual() != nowhere {
+			words = append(words, "[al]ways leave")
+		}
 	} else {
 		not = append(not, cannotBeLeft)
 	}
@@ -112,7 +115,12 @@ func prompt(q question) string {
 		line += " (" + strings.Join(not, "; ") + ")"
 	}
 	if len(q.managers) > 0 && q.number < q.of && len(all) > 0 {
-		line += "; for all fields of " + q.named() + ": " + strings.Join(all, ", ")
+		more := "for all fields of " + q.named() + ": " + strings.Join(all, ", ")
+		between := "; "
+		if width := format.Columns(d.Width); width > 0 && len(line+between+more) >= width {
+			between = ";\n"
+		}
+		line += between + more
 	}
 	return line + ": "
 }
@@ -126,6 +134,7 @@ func help(q question) []string {
 	}
 	if q.offers(apply.Leave) {
 		lines = append(lines, "  l, leave      the live value stays, and its owner keeps the path")
+		lines = append(lines, q.alwaysHelp()...)
 	}
 	lines = append(lines,
 		"  s, show       both values in full, and who set the live one and when",

@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -25,6 +26,7 @@ type Terminal struct {
 	in       verb.Invocation
 	pause    func(func())
 	dialogue Dialogue
+	keeper   Keeper
 }
 
 // on returns a Terminal. pause suspends other output.
@@ -40,12 +42,19 @@ func on(in verb.Invocation, pause func(func())) *Terminal {
 	}}
 }
 
+// Keeper keeps rules for later runs.
+type Keeper interface {
+	Places(ref object.Ref) Places
+	// Keep writes a rule. It returns a line about what it has written and where.
+	Keep(rule Rule) (written string, err error)
+}
+
 // Asks returns a Decide function for the engine of package apply; nil if there are no prompts.
-func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][]apply.Decision {
+func (t *Terminal) Asks(phases int, keeper Keeper) func(context.Context, []apply.Contested) [][]apply.Decision {
 	if t == nil {
 		return nil
 	}
-	t.dialogue.Phases = phases
+	t.keeper, t.dialogue.Phases, t.dialogue.Places = keeper, phases, keeper.Places
 	return func(ctx context.Context, all []apply.Contested) (decisions [][]apply.Decision) {
 		t.pause(func() {
 			t.dialogue.Read = func(prompt string) (string, bool) {
@@ -61,12 +70,29 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 	}
 }
 
-// PrintCommand prints the command that makes the same decisions without prompting. named returns
-// the name of an object as written in a flag.
-func (t *Terminal) PrintCommand(named func(object.Ref) string) {
+// Finish writes the rules that the user wants to keep, and prints the command that gives the other
+// answers. named returns the name of an object as written in a flag.
+func (t *Terminal) Finish(named func(object.Ref) string) {
 	if t == nil {
 		return
 	}
+	t.dialogue.Keep(func(rule Rule) bool {
+		written, err := t.keeper.Keep(rule)
+		if err != nil {
+			written = "not written: " + err.Error()
+			if hints := format.Hints(err); len(hints) > 0 {
+				written += "\n  hint: " + strings.Join(hints, "\n  hint: ")
+			}
+		}
+		line := format.Plain("always: " + written)
+		fmt.Fprintln(t.in.Streams.ErrOut, t.in.Say(line))
+		return err == nil
+	})
+	t.printCommand(named)
+}
+
+// printCommand prints the command that makes the same decisions without prompting.
+func (t *Terminal) printCommand(named func(object.Ref) string) {
 	flags := t.dialogue.Flags(named)
 	if len(flags) == 0 {
 		return
