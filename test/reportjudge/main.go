@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/schemas"
 )
 
 // Runner runs the tests of a package, and then judges the runs of the plugin.
@@ -47,6 +48,18 @@ func (r Runner) Run() int {
 	return status
 }
 
+// published returns the folder of the schemas. Tests run in the folder of their package.
+func published() string {
+	dir := "."
+	for range 6 {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		dir = filepath.Join(dir, "..")
+	}
+	return filepath.Join(dir, "docs", "schemas")
+}
+
 func (runner Runner) judgeAll(c *cluster.Cluster, folder string) error {
 	all, err := records(folder)
 	if err != nil {
@@ -57,8 +70,15 @@ func (runner Runner) judgeAll(c *cluster.Cluster, folder string) error {
 		return err
 	}
 	var wrong []string
+	documents, err := schemas.Load(published())
+	if err != nil {
+		return err
+	}
 	lines, judgedWrites, ambiguous, elsewhere := 0, 0, 0, 0
 	for i, r := range all {
+		if err := documents.Output(r.Stdout); err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %s: %v", filepath.Base(r.Dir), strings.Join(r.Args[1:], " "), err))
+		}
 		if runner.Elsewhere && !slices.ContainsFunc(events, r.sent) {
 			elsewhere++
 			continue
@@ -77,10 +97,11 @@ func (runner Runner) judgeAll(c *cluster.Cluster, folder string) error {
 			wrong = append(wrong, "  stdout: "+start(r.Stdout), "  stderr: "+start(r.Stderr))
 		}
 	}
+	fmt.Printf("valid by their schemas: %v\n", documents.Seen)
 	fmt.Printf("judged by the audit log: %d runs, %d lines, %d writes; not judged: %d runs that shared an ID at the same time, %d of other servers\n",
 		len(all)-ambiguous-elsewhere, lines, judgedWrites, ambiguous, elsewhere)
 	if len(wrong) > 0 {
-		return fmt.Errorf("reports that the audit log contradicts:\n%s", strings.Join(wrong, "\n"))
+		return fmt.Errorf("reports that the audit log or a schema contradicts:\n%s", strings.Join(wrong, "\n"))
 	}
 	return nil
 }

@@ -43,26 +43,46 @@ func NewApply(b output.Base) output.Results {
 
 type appliedObject struct {
 	objectName
-	Action    event.Action           `json:"action"`
-	Reason    string                 `json:"reason,omitempty"`
-	Source    string                 `json:"source,omitempty"`
-	DryRun    bool                   `json:"dryRun,omitempty"`
-	Error     *fault                 `json:"error,omitempty"`
-	Warnings  []string               `json:"warnings,omitempty"`
-	Remarks   []event.Remarked       `json:"remarks,omitempty"`
-	Conflicts []contestedPath        `json:"conflicts,omitempty"`
-	Removed   []changedPath          `json:"removed,omitempty"`
-	Released  []changedPath          `json:"released,omitempty"`
-	Taken     []changedPath          `json:"taken,omitempty"`
-	Yielded   []string               `json:"yielded,omitempty"`
-	Left      []contestedPath        `json:"left,omitempty"`
-	Decided   []decidedEntry         `json:"decided,omitempty"`
-	Adopted   []string               `json:"adopted,omitempty"`
-	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
-	Joined    *event.Joined          `json:"joined,omitempty"`
-	Causes    []event.Cause          `json:"causes,omitempty"`
-	Wait      *waitEntry             `json:"wait,omitempty"`
-	Rollback  *rollbackEntry         `json:"rollback,omitempty"`
+	// The result for the object, or the change that apply would make.
+	Action event.Action `json:"action"`
+	// An explanation, such as why the server did not check the object.
+	Reason string `json:"reason,omitempty"`
+	// File and line of the manifest.
+	Source string `json:"source,omitempty"`
+	// Set in a dry run.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Why the object failed. For a conflict: why taking every path would not help.
+	Error *fault `json:"error,omitempty"`
+	// The server's warnings.
+	Warnings []string `json:"warnings,omitempty"`
+	// Remarks about parts of the object that will not work.
+	Remarks []event.Remarked `json:"remarks,omitempty"`
+	// The contested paths.
+	Conflicts []contestedPath `json:"conflicts,omitempty"`
+	// Values that the apply removed.
+	Removed []changedPath `json:"removed,omitempty"`
+	// Values that you no longer own.
+	Released []changedPath `json:"released,omitempty"`
+	// Other owners' values that you took or adopted.
+	Taken []changedPath `json:"taken,omitempty"`
+	// The paths that were left to their owners.
+	Yielded []string `json:"yielded,omitempty"`
+	// Values that are kept because others set them by design.
+	Left []contestedPath `json:"left,omitempty"`
+	// With -v 1: what decided each path.
+	Decided []decidedEntry `json:"decided,omitempty"`
+	// Managers whose fields you now own.
+	Adopted []string `json:"adopted,omitempty"`
+	// Set if only owners change.
+	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
+	// The set that the object has joined, and its former owners.
+	Joined *event.Joined `json:"joined,omitempty"`
+	// Why the object is not ready or not gone, the most important first.
+	Causes []event.Cause `json:"causes,omitempty"`
+	// With --wait: the result of the wait.
+	Wait *waitEntry `json:"wait,omitempty"`
+	// With --atomic, if the run was rolled back.
+	Rollback *rollbackEntry `json:"rollback,omitempty"`
 }
 
 func appliedOf(a event.Applied) appliedObject {
@@ -152,9 +172,11 @@ func managers(owners []managedfields.Owner) string {
 }
 
 type rollbackEntry struct {
+	// One of restored, deleted, kept and failed.
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
-	Left   []string     `json:"left,omitempty"`
+	// Paths that others have changed since.
+	Left []string `json:"left,omitempty"`
 	// Unreturned lists paths that were taken and that the former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`

@@ -13,27 +13,43 @@ import (
 
 type deprecatedUse struct {
 	objectName
-	Path         string                `json:"path,omitempty"`
-	Message      string                `json:"message"`
-	Goes         bool                  `json:"goes"`
-	Since        string                `json:"since,omitempty"`
-	Removed      string                `json:"removed,omitempty"`
-	Use          string                `json:"use,omitempty"`
-	Writers      []managedfields.Owner `json:"writers,omitempty"`
-	Sources      []string              `json:"sources,omitempty"`
-	HelmReleases []event.HelmRevision  `json:"helmReleases,omitempty"`
+	// The field, if a field is deprecated.
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+	// True if the release removes the API.
+	Goes bool `json:"goes"`
+	// The release that deprecated it.
+	Since string `json:"since,omitempty"`
+	// The release that removes it.
+	Removed string `json:"removed,omitempty"`
+	// The replacement.
+	Use string `json:"use,omitempty"`
+	// The managers that write it.
+	Writers []managedfields.Owner `json:"writers,omitempty"`
+	// The files that use it.
+	Sources []string `json:"sources,omitempty"`
+	// The Helm releases that use it.
+	HelmReleases []event.HelmRevision `json:"helmReleases,omitempty"`
 }
 
 type deprecatedResult struct {
 	header
-	Release    string                 `json:"release"`
-	Server     string                 `json:"server,omitempty"`
-	Namespace  string                 `json:"namespace,omitempty"`
-	Objects    []deprecatedUse        `json:"objects"`
-	OldEntries int                    `json:"oldEntries"`
-	Stored     []event.StoredVersions `json:"storedVersions,omitempty"`
-	Unread     []unread               `json:"unread,omitempty"`
-	LeftOut    []*fault               `json:"leftOut,omitempty"` // of the input
+	// The release of Kubernetes that was asked about.
+	Release string `json:"release"`
+	// The server's release.
+	Server string `json:"server,omitempty"`
+	// The namespace, if only one was examined.
+	Namespace string          `json:"namespace,omitempty"`
+	Objects   []deprecatedUse `json:"objects"`
+	// How many managed-fields entries are at deprecated versions whose managers no longer write those
+	// versions.
+	OldEntries int `json:"oldEntries"`
+	// Deprecated versions in which objects are stored, each with the command to migrate them.
+	Stored []event.StoredVersions `json:"storedVersions,omitempty"`
+	// Kinds that could not be read.
+	Unread []unread `json:"unread,omitempty"`
+	// Files that could not be read.
+	LeftOut []*fault `json:"leftOut,omitempty"`
 }
 
 // NewDeprecated returns the document of the "deprecated" verb.

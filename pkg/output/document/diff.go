@@ -23,22 +23,38 @@ func NewDiff(b output.Base) output.Results {
 
 type comparedObject struct {
 	objectName
-	Action   event.Action           `json:"action"`
-	Digest   string                 `json:"digest,omitempty"`
-	Content  string                 `json:"content,omitempty"`
-	UID      types.UID              `json:"uid,omitempty"`
-	Version  string                 `json:"version,omitempty"`
-	Reason   string                 `json:"reason,omitempty"`
-	Source   string                 `json:"source,omitempty"`
-	Error    *fault                 `json:"error,omitempty"`
-	Warnings []string               `json:"warnings,omitempty"`
-	Remarks  []event.Remarked       `json:"remarks,omitempty"`
-	Changes  []changedPath          `json:"changes,omitempty"`
-	Adopted  []string               `json:"adopted,omitempty"`
-	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
-	Yielded  []string               `json:"yielded,omitempty"`
-	Left     []contestedPath        `json:"left,omitempty"`
-	Decided  []decidedEntry         `json:"decided,omitempty"`
+	// The result for the object, or the change that apply would make.
+	Action event.Action `json:"action"`
+	// The digest of the object's change.
+	Digest string `json:"digest,omitempty"`
+	// The digest of the fields of an object that would be created.
+	Content string `json:"content,omitempty"`
+	// The UID of an object that would be pruned.
+	UID types.UID `json:"uid,omitempty"`
+	// A digest of the version of an object with values of Secrets.
+	Version string `json:"version,omitempty"`
+	// An explanation, such as why the server did not check the object.
+	Reason string `json:"reason,omitempty"`
+	// File and line of the manifest.
+	Source string `json:"source,omitempty"`
+	// Why the object failed. For a conflict: why taking every path would not help.
+	Error *fault `json:"error,omitempty"`
+	// The server's warnings.
+	Warnings []string `json:"warnings,omitempty"`
+	// Remarks about parts of the object that will not work.
+	Remarks []event.Remarked `json:"remarks,omitempty"`
+	// The changed paths.
+	Changes []changedPath `json:"changes,omitempty"`
+	// Managers whose fields you now own.
+	Adopted []string `json:"adopted,omitempty"`
+	// Set if only owners change.
+	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
+	// The paths that were left to their owners.
+	Yielded []string `json:"yielded,omitempty"`
+	// Values that are kept because others set them by design.
+	Left []contestedPath `json:"left,omitempty"`
+	// With -v 1: what decided each path.
+	Decided []decidedEntry `json:"decided,omitempty"`
 }
 
 func comparedOf(c event.Compared) comparedObject {

@@ -11,35 +11,45 @@ import (
 
 type fightsResult struct {
 	header
-	Seconds   float64  `json:"seconds"`
-	Objects   int      `json:"objects"`
-	Namespace string   `json:"namespace,omitempty"`
-	Fights    []fight  `json:"fights"`
-	Unclear   int      `json:"unclear,omitempty"`
-	NotStored []fight  `json:"notStored,omitempty"`
-	Uncounted *fault   `json:"uncounted,omitempty"`
-	Unread    []unread `json:"unread,omitempty"`
+	// How long it watched.
+	Seconds float64 `json:"seconds"`
+	// How many objects it watched.
+	Objects   int    `json:"objects"`
+	Namespace string `json:"namespace,omitempty"`
+	// One entry for each object.
+	Fights []fight `json:"fights"`
+	// How many repeatedly written objects were not read in full.
+	Unclear int `json:"unclear,omitempty"`
+	// Writes that may be harmless.
+	NotStored []fight `json:"notStored,omitempty"`
+	// Why no-op writes could not be counted.
+	Uncounted *fault `json:"uncounted,omitempty"`
+	// The kinds that could not be watched.
+	Unread []unread `json:"unread,omitempty"`
 }
 
 // fight describes a fight over one object. For writes that are not stored, it may describe a kind
 // instead.
 type fight struct {
 	objectName
+	// One of several-owners, one-writer, no-change and, if it concerns a whole kind, not-stored.
 	Class           event.FightClass `json:"class"`
 	Writes          int              `json:"writes"`
 	WritesPerMinute int              `json:"writesPerMinute"`
 	Paths           []foughtPath     `json:"paths,omitempty"`
 	Writers         []fightWriter    `json:"writers,omitempty"`
-	Next            []string         `json:"next,omitempty"`
+	// Commands that help.
+	Next []string `json:"next,omitempty"`
 }
 
 type foughtPath struct {
 	Path string `json:"path"`
 	// Values contains the last value of each writer, or the last two values of a single writer; it
 	// is empty if unknown. An absent value is null.
-	Values   []*any        `json:"values,omitempty"`
-	Writers  []fightWriter `json:"writers"`
-	Recorded *recorded     `json:"recorded,omitempty"`
+	Values  []*any        `json:"values,omitempty"`
+	Writers []fightWriter `json:"writers"`
+	// The webhook's records of the path.
+	Recorded *recorded `json:"recorded,omitempty"`
 }
 
 type recorded struct {

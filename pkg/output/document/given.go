@@ -17,21 +17,26 @@ func NewGiven(b output.Base) output.Results {
 
 type givenObject struct {
 	objectName
+	// One of given, unchanged, failed and unknown.
 	Action   event.Action `json:"action"`
 	Reason   string       `json:"reason,omitempty"`
 	Error    *fault       `json:"error,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
-	Fields   []movedField `json:"fields,omitempty"`
-	Left     []leftField  `json:"left,omitempty"`
-	Next     *nextApply   `json:"nextApply,omitempty"`
+	// The fields that changed owners.
+	Fields []movedField `json:"fields,omitempty"`
+	// The fields that were left, each with the reason.
+	Left []leftField `json:"left,omitempty"`
+	// The receiver's next apply, if its manifest is known.
+	Next *nextApply `json:"nextApply,omitempty"`
 }
 
 type movedField struct {
 	Path string              `json:"path"`
 	From managedfields.Owner `json:"from"`
 	// To is omitted if the field was released.
-	To     *managedfields.Owner `json:"to,omitempty"`
-	Shared bool                 `json:"shared,omitempty"`
+	To *managedfields.Owner `json:"to,omitempty"`
+	// The owner in from also keeps the field.
+	Shared bool `json:"shared,omitempty"`
 }
 
 type leftField struct {
@@ -43,16 +48,20 @@ type leftField struct {
 type nextApply struct {
 	Manager string `json:"manager"`
 	// Manifest names the manifest that was read, if it was not passed by the user.
-	Manifest string          `json:"manifest,omitempty"`
-	Before   []contestedPath `json:"conflictsBefore"`
-	After    []contestedPath `json:"conflictsAfter"`
+	Manifest string `json:"manifest,omitempty"`
+	// The conflicts of the next apply before the transfer.
+	Before []contestedPath `json:"conflictsBefore"`
+	// The conflicts of the next apply after the transfer.
+	After []contestedPath `json:"conflictsAfter"`
 	// Guarded and StillGuarded count the fields of the receiver's manifest that others own, before
 	// and after the transfer.
-	Guarded      int           `json:"guardedBefore"`
-	StillGuarded int           `json:"guardedAfter"`
-	Overwrites   []changedPath `json:"overwrites,omitempty"`
-	Removes      []string      `json:"removes,omitempty"`
-	Error        *fault        `json:"error,omitempty"`
+	Guarded      int `json:"guardedBefore"`
+	StillGuarded int `json:"guardedAfter"`
+	// Values that the next apply overwrites.
+	Overwrites []changedPath `json:"overwrites,omitempty"`
+	// Values that the next apply removes.
+	Removes []string `json:"removes,omitempty"`
+	Error   *fault   `json:"error,omitempty"`
 }
 
 func givenOf(g event.Given) givenObject {

@@ -19,16 +19,24 @@ type ownersResult struct {
 
 type ownedObject struct {
 	objectName
+	// The argument of --path.
 	Path string `json:"path,omitempty"`
 	// Managers lists all owners in the object, with the number of fields of each.
-	Managers []managerEntry      `json:"managers,omitempty"`
-	Fields   []ownedField        `json:"fields"`
-	Images   []event.Image       `json:"images,omitempty"`
-	History  *[]event.Transition `json:"history,omitempty"`
-	Dropped  int                 `json:"historyDropped,omitempty"`
-	Lost     int                 `json:"historyLost,omitempty"`
-	Coverage *event.Coverage     `json:"historyCoverage,omitempty"`
-	Error    *fault              `json:"historyError,omitempty"`
+	Managers []managerEntry `json:"managers,omitempty"`
+	// Each owned path once, with all its owners, and each path with no owner at or below it, with an
+	// empty list of owners.
+	Fields []ownedField  `json:"fields"`
+	Images []event.Image `json:"images,omitempty"`
+	// With --history: the recorded changes of owners, the newest first.
+	History *[]event.Transition `json:"history,omitempty"`
+	// How many transitions did not fit into the record.
+	Dropped int `json:"historyDropped,omitempty"`
+	// How many transitions the webhook could not record.
+	Lost int `json:"historyLost,omitempty"`
+	// When the webhook watched objects of this kind and namespace.
+	Coverage *event.Coverage `json:"historyCoverage,omitempty"`
+	// Why the history is unknown. It replaces history.
+	Error *fault `json:"historyError,omitempty"`
 }
 
 type managerEntry struct {
@@ -41,7 +49,8 @@ type managerEntry struct {
 type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`
-	Absent bool                  `json:"absent,omitempty"`
+	// The path is owned, but not there.
+	Absent bool `json:"absent,omitempty"`
 }
 
 type ownersDocument struct {
@@ -67,7 +76,7 @@ func (d *ownersDocument) Handle(e event.Event) {
 
 func (d *ownersDocument) Finish(context.Context) error {
 	return writeDocument(d.Base, ownersResult{
-		header: newHeader(d.Base, "OwnersResult"), Objects: orEmpty(d.objects),
+		header: newOwnersHeader(d.Base, "OwnersResult"), Objects: orEmpty(d.objects),
 	})
 }
 
@@ -95,12 +104,18 @@ func ownedOf(o event.Owned) ownedObject {
 
 type historyResult struct {
 	header
-	From     time.Time      `json:"from,omitzero"`
-	Changes  []changeEntry  `json:"changes"`
-	Dropped  int            `json:"dropped,omitempty"`
-	Lost     int            `json:"lost,omitempty"`
+	// The start of the period, if --since was given.
+	From time.Time `json:"from,omitzero"`
+	// The changes of owners, the newest first.
+	Changes []changeEntry `json:"changes"`
+	// How many transitions did not fit into their records.
+	Dropped int `json:"dropped,omitempty"`
+	// How many transitions the webhook could not record.
+	Lost int `json:"lost,omitempty"`
+	// When the webhook watched.
 	Coverage event.Coverage `json:"coverage"`
-	Limits   []string       `json:"limits,omitempty"`
+	// The kinds and namespaces that were not watched the whole time.
+	Limits []string `json:"limits,omitempty"`
 }
 
 type changeEntry struct {
@@ -112,7 +127,7 @@ type changeEntry struct {
 func NewPastChanges(b output.Base) output.Results {
 	return output.AtEnd(func(c event.PastChanges) error {
 		out := historyResult{
-			header: newHeader(b, "HistoryResult"), Changes: make([]changeEntry, len(c.Changes)), From: c.From.UTC(),
+			header: newOwnersHeader(b, "HistoryResult"), Changes: make([]changeEntry, len(c.Changes)), From: c.From.UTC(),
 			Dropped: c.Dropped, Lost: c.Lost, Coverage: c.Coverage, Limits: c.Limits,
 		}
 		for i, change := range c.Changes {
@@ -124,14 +139,22 @@ func NewPastChanges(b output.Base) output.Results {
 
 type surveyResult struct {
 	header
-	Objects    int            `json:"objects"`
-	Unmanaged  int            `json:"unmanaged"`
-	Managers   []surveyTotal  `json:"managers"`
-	Holdings   []surveyRow    `json:"holdings"`
+	// The number of objects that were counted.
+	Objects int `json:"objects"`
+	// How many of them have no managed fields.
+	Unmanaged int `json:"unmanaged"`
+	// The holdings of each manager.
+	Managers []surveyTotal `json:"managers"`
+	// The holdings of each owner in each kind. Empty with --summary.
+	Holdings []surveyRow `json:"holdings"`
+	// With --expect, each object and unexpected manager, with all paths outside the status.
 	Unexpected []surveyObject `json:"unexpected,omitempty"`
-	Leaving    []surveyObject `json:"leaving,omitempty"`
-	Unserved   []surveyStale  `json:"unserved,omitempty"`
-	Unread     []unread       `json:"unread,omitempty"`
+	// Each object and manager in --from, with the paths of its sole fields.
+	Leaving []surveyObject `json:"leaving,omitempty"`
+	// Owners whose API version the server does not serve.
+	Unserved []surveyStale `json:"unserved,omitempty"`
+	// Kinds and objects that could not be listed or read.
+	Unread []unread `json:"unread,omitempty"`
 }
 
 type surveyFields struct {
@@ -197,7 +220,7 @@ func NewSurvey(b output.Base) output.Results {
 
 func surveyOf(b output.Base, s event.Surveyed) surveyResult {
 	out := surveyResult{
-		header: newHeader(b, "SurveyResult"), Objects: s.Objects, Unmanaged: s.Unmanaged,
+		header: newOwnersHeader(b, "SurveyResult"), Objects: s.Objects, Unmanaged: s.Unmanaged,
 		Managers: []surveyTotal{}, Holdings: []surveyRow{},
 		Unexpected: surveyObjectsOf(s.Unexpected), Leaving: surveyObjectsOf(s.Leaving), Unread: unreadOf(s.Unread),
 	}
@@ -233,7 +256,8 @@ type migrationResult struct {
 	header
 	DryRun  bool             `json:"dryRun,omitempty"`
 	Objects []migratedObject `json:"objects"`
-	Unread  []unread         `json:"unread,omitempty"`
+	// Kinds and objects that could not be listed or read.
+	Unread []unread `json:"unread,omitempty"`
 }
 
 type migratedObject struct {

@@ -19,17 +19,22 @@ type releasesResult struct {
 }
 
 type releaseResult struct {
-	Namespace  string                `json:"namespace"`
-	Name       string                `json:"name"`
-	Revision   int                   `json:"revision"`
-	Status     string                `json:"status,omitempty"`
-	Manager    string                `json:"manager"`
-	ServerSide bool                  `json:"serverSide"`
-	Manifest   string                `json:"manifest"`
-	Objects    int                   `json:"objects"`
-	Forecast   event.UpgradeForecast `json:"forecast"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Revision  int    `json:"revision"`
+	Status    string `json:"status,omitempty"`
+	// The field manager of the release.
+	Manager string `json:"manager"`
+	// True if the next upgrade is server-side.
+	ServerSide bool `json:"serverSide"`
+	// Which manifest was read.
+	Manifest string `json:"manifest"`
+	Objects  int    `json:"objects"`
+	// One of ready, fails and unknown.
+	Forecast event.UpgradeForecast `json:"forecast"`
 	// Conflicts are those of a server-side upgrade, also for a release that is upgraded client-side.
-	Conflicts  []releaseConflicts `json:"conflicts"`
+	Conflicts []releaseConflicts `json:"conflicts"`
+	// The fields that a client-side upgrade sets.
 	Overwrites []releaseConflicts `json:"overwrites,omitempty"`
 	Refused    *fault             `json:"refused,omitempty"`
 	Refusals   []unread           `json:"refusals,omitempty"`
@@ -37,7 +42,8 @@ type releaseResult struct {
 	Gone       []objectName       `json:"gone,omitempty"`
 	Deleted    []objectName       `json:"deletes,omitempty"`
 	Foreign    []foreignObject    `json:"foreign,omitempty"`
-	Next       []string           `json:"next,omitempty"`
+	// The command that settles the conflicts.
+	Next []string `json:"next,omitempty"`
 }
 
 type releaseConflicts struct {

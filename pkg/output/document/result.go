@@ -18,22 +18,36 @@ import (
 )
 
 type result[T any] struct {
-	APIVersion string           `json:"apiVersion"`
-	Kind       string           `json:"kind"`
-	Run        *string          `json:"run,omitempty"`
-	DryRun     bool             `json:"dryRun,omitempty"`
-	Digest     string           `json:"digest,omitempty"`    // of the whole diff, for --confirm
-	Values     string           `json:"values,omitempty"`    // of Secrets, as a salted digest
-	Cluster    *event.Cluster   `json:"cluster,omitempty"`   // of a diff
-	Error      *fault           `json:"error,omitempty"`     // of a run that was refused
-	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of a new set
-	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
-	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
-	LeftOut    []*fault         `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
-	HelmHooks  []hookEntry      `json:"helmHooks,omitempty"` // of the input, left out
-	Roots      []rootEntry      `json:"roots,omitempty"`     // of stuck -A
-	Objects    []T              `json:"objects"`
-	Summary    any              `json:"summary"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// The ID of the run, with which the Audit-IDs of its requests begin.
+	Run *string `json:"run,omitempty"`
+	// Set in a dry run.
+	DryRun bool `json:"dryRun,omitempty"`
+	// The digest of all changes, for --confirm.
+	Digest string `json:"digest,omitempty"`
+	// A salted digest of the values of Secrets.
+	Values string `json:"values,omitempty"`
+	// The cluster of a diff.
+	Cluster *event.Cluster `json:"cluster,omitempty"`
+	// Why the run was refused because of --confirm.
+	Error *fault `json:"error,omitempty"`
+	// The parent of a set that this run creates.
+	NewSet *object.Ref `json:"newSet,omitempty"`
+	// Warnings about the run as a whole.
+	Warnings []string `json:"warnings,omitempty"`
+	// Remarks about the run as a whole.
+	Remarks []event.Remarked `json:"remarks,omitempty"`
+	// The parts of the input that --skip-invalid skipped.
+	LeftOut []*fault `json:"leftOut,omitempty"`
+	// The Helm hooks that were skipped.
+	HelmHooks []hookEntry `json:"helmHooks,omitempty"`
+	// Each cause of stuck -A once, with the objects that it holds.
+	Roots []rootEntry `json:"roots,omitempty"`
+	// Every object, in the order of the plan.
+	Objects []T `json:"objects"`
+	// The number of objects for each action.
+	Summary any `json:"summary"`
 }
 
 // gathered collects the results of a verb and writes them as one document at the end.
@@ -177,7 +191,12 @@ func hooksOf(hooks []event.Hook) []hookEntry {
 	return entries
 }
 
-const apiVersion = "cli.k8sconnect.io/v1alpha1"
+const (
+	apiVersion = "cli.k8sconnect.io/v1alpha1"
+	// ownersVersion is the version of the documents of "owners", which other programs render. Fields
+	// are only added to them.
+	ownersVersion = "cli.k8sconnect.io/v1beta1"
+)
 
 type header struct {
 	APIVersion string `json:"apiVersion"`
@@ -186,6 +205,8 @@ type header struct {
 }
 
 func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
+
+func newOwnersHeader(b output.Base, kind string) header { return header{ownersVersion, kind, b.Run} }
 
 // objectName contains the fields that name an object. Entries about objects embed it; in other
 // places, [object.Ref] writes the same fields.
@@ -212,10 +233,13 @@ func objectOrNil(ref object.Ref) any {
 }
 
 type contestedPath struct {
-	Path   string                `json:"path"`
-	Yours  any                   `json:"yours"`
-	Live   *any                  `json:"live,omitempty"` // nil: absent; pointer to nil: null
-	Same   bool                  `json:"sameValue,omitempty"`
+	Path string `json:"path"`
+	// The value in the manifest.
+	Yours any  `json:"yours"`
+	Live  *any `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	// Both are spellings of one value.
+	Same bool `json:"sameValue,omitempty"`
+	// The owners of the live value.
 	Owners []managedfields.Owner `json:"owners"`
 	// Refused means that the server would refuse to let us take the path.
 	Refused bool `json:"refused,omitempty"`
@@ -224,9 +248,12 @@ type contestedPath struct {
 }
 
 type changedPath struct {
-	Path   string                   `json:"path"`
-	From   *any                     `json:"from,omitempty"`
-	To     *any                     `json:"to,omitempty"`
+	Path string `json:"path"`
+	// The value before; absent if there was none.
+	From *any `json:"from,omitempty"`
+	// The value after; absent if there is none.
+	To *any `json:"to,omitempty"`
+	// How the value changes: added, changed, or the name of the note above the diff, such as taken.
 	Change managedfields.ChangeKind `json:"change,omitempty"`
 	Atomic bool                     `json:"atomic,omitempty"`
 	Same   bool                     `json:"sameValue,omitempty"`

@@ -12,15 +12,21 @@ type setsResult struct {
 }
 
 type setEntry struct {
-	Parent     object.Ref     `json:"parent"`
-	ID         string         `json:"id"`
-	Tooling    string         `json:"tooling,omitempty"`
-	Kinds      []string       `json:"kinds"`
-	Namespaces []string       `json:"namespaces"`
-	Members    []memberEntry  `json:"members,omitempty"`
-	Lock       *event.Lock    `json:"lock,omitempty"`
-	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
-	Runs       []event.SetRun `json:"runs,omitempty"`
+	Parent  object.Ref `json:"parent"`
+	ID      string     `json:"id"`
+	Tooling string     `json:"tooling,omitempty"`
+	// The declared kinds.
+	Kinds []string `json:"kinds"`
+	// The declared namespaces.
+	Namespaces []string `json:"namespaces"`
+	// The members, each with its readiness.
+	Members []memberEntry `json:"members,omitempty"`
+	// Present while a run holds the set's lock.
+	Lock *event.Lock `json:"lock,omitempty"`
+	// The plugin's last run on the set.
+	LastRun *event.SetRun `json:"lastRun,omitempty"`
+	// The kept runs, of sets NAME.
+	Runs []event.SetRun `json:"runs,omitempty"`
 	// Error is the reason why the members are unknown. Fault is the reason why we must not change
 	// the set.
 	Error *fault `json:"error,omitempty"`
@@ -29,6 +35,7 @@ type setEntry struct {
 
 type memberEntry struct {
 	objectName
+	// Absent if readiness is unknown.
 	Ready  *bool  `json:"ready,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

@@ -12,14 +12,22 @@ import (
 
 type stuckObject struct {
 	objectName
-	Action            event.Action  `json:"action,omitempty"` // of delete
-	Source            string        `json:"source,omitempty"`
-	DryRun            bool          `json:"dryRun,omitempty"`
-	DeletionTimestamp time.Time     `json:"deletionTimestamp,omitzero"`
-	Reason            string        `json:"reason,omitempty"`
-	Error             *fault        `json:"error,omitempty"`
-	Warnings          []string      `json:"warnings,omitempty"`
-	Causes            []event.Cause `json:"causes,omitempty"`
+	// For delete: what happened to the object.
+	Action event.Action `json:"action,omitempty"`
+	// File and line of the manifest.
+	Source string `json:"source,omitempty"`
+	// Set in a dry run.
+	DryRun bool `json:"dryRun,omitempty"`
+	// The server's value, for a terminating object.
+	DeletionTimestamp time.Time `json:"deletionTimestamp,omitzero"`
+	// An explanation, such as why the server did not check the object.
+	Reason string `json:"reason,omitempty"`
+	// Why the object failed. For a conflict: why taking every path would not help.
+	Error *fault `json:"error,omitempty"`
+	// The server's warnings.
+	Warnings []string `json:"warnings,omitempty"`
+	// Why the object is not ready or not gone, the most important first.
+	Causes []event.Cause `json:"causes,omitempty"`
 }
 
 func deletedOf(d event.Deleted) stuckObject {

@@ -11,12 +11,18 @@ import (
 
 type unreadyResult struct {
 	header
-	Namespace string          `json:"namespace,omitempty"`
-	Roots     []rootEntry     `json:"roots,omitempty"`
-	Objects   []unreadyObject `json:"objects"`
-	Remarks   []remarkOf      `json:"remarks,omitempty"`
-	Unread    []unread        `json:"unread,omitempty"`
-	Summary   unreadySummary  `json:"summary"`
+	Namespace string `json:"namespace,omitempty"`
+	// Each cause once, with the objects that it holds.
+	Roots []rootEntry `json:"roots,omitempty"`
+	// Each object that is not ready.
+	Objects []unreadyObject `json:"objects"`
+	// Objects that are ready but cannot work and, with the code Unclear, those whose kind does not
+	// show whether they are ready.
+	Remarks []remarkOf `json:"remarks,omitempty"`
+	// The kinds that could not be read.
+	Unread []unread `json:"unread,omitempty"`
+	// The objects and kinds that were read, and the objects that are unready, unclear and terminating.
+	Summary unreadySummary `json:"summary"`
 }
 
 type unreadySummary struct {
@@ -29,6 +35,7 @@ type unreadySummary struct {
 
 type unreadyObject struct {
 	objectName
+	// It will not become ready without intervention.
 	Failed  bool          `json:"failed,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Message string        `json:"message,omitempty"`

@@ -67,7 +67,8 @@ func conditionTexts(conditions []conditionEntry) []string {
 
 type waitedObject struct {
 	objectName
-	Since *metav1.Time `json:"since,omitempty"` // of the last progress, if stalled
+	// The time of the last progress, if stalled.
+	Since *metav1.Time `json:"since,omitempty"`
 	waitEntry
 	Images   []event.Image    `json:"images,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
@@ -75,7 +76,8 @@ type waitedObject struct {
 }
 
 type waitEntry struct {
-	Result     event.Action     `json:"result,omitempty"` // empty during the wait
+	// Empty during the wait.
+	Result     event.Action     `json:"result,omitempty"`
 	Reason     string           `json:"reason,omitempty"`
 	Any        bool             `json:"any,omitempty"`
 	Conditions []conditionEntry `json:"conditions,omitempty"`
