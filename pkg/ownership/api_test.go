@@ -109,7 +109,7 @@ func compareFields(t *testing.T, path string, typ reflect.Type, node schemaNode)
 			continue
 		}
 		fields[name] = true
-		if options != "omitempty" {
+		if options != "omitempty" && options != "omitzero" {
 			required[name] = true
 		}
 		child, ok := node.Properties[name]

@@ -57,6 +57,12 @@ type Record struct {
 	Dropped int `json:"dropped,omitempty"`
 	// Lost counts the transitions that are missing because writing them failed for too long.
 	Lost int `json:"lost,omitempty"`
+	// Deletions lists deleted objects, with the latest last. A record has either these or entries.
+	// DeletionsDropped counts those that did not fit or could not be written; the latest of them was
+	// at DroppedUntil.
+	Deletions        []Deletion  `json:"deletions,omitempty"`
+	DeletionsDropped int         `json:"deletionsDropped,omitempty"`
+	DroppedUntil     metav1.Time `json:"droppedUntil,omitzero"`
 }
 
 // Object identifies the object to which a record belongs.
@@ -275,6 +281,13 @@ func (r *Record) DeepCopyInto(out *Record) {
 		e.ResourceVersions = slices.Clone(e.ResourceVersions)
 		r.Entries[i].First.DeepCopyInto(&e.First)
 		r.Entries[i].Last.DeepCopyInto(&e.Last)
+	}
+	out.Deletions = slices.Clone(r.Deletions)
+	for i := range out.Deletions {
+		d := &out.Deletions[i]
+		d.Owners = slices.Clone(d.Owners)
+		r.Deletions[i].Asked.DeepCopyInto(&d.Asked)
+		r.Deletions[i].Gone.DeepCopyInto(&d.Gone)
 	}
 }
 
