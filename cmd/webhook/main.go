@@ -55,6 +55,7 @@ func run() error {
 	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token appended to the paths in the webhook configuration")
 	pflag.StringVar(&opts.Release, "release", "", "Helm release that owns the objects recreated by the webhook")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
+	pflag.BoolVar(&setup.Deletions, "record-deletions", false, "record who deleted which object")
 	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked, and since when, in the ConfigMap k8sconnect-history in kube-public")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "maximum rate of ownership records, for all replicas together, after an initial burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")

@@ -124,6 +124,8 @@ func pathOf(entry string) string {
 		return admission.OwnershipPath
 	case "deprecation.k8sconnect.io", customEntry:
 		return admission.DeprecationPath
+	case "deletion.k8sconnect.io":
+		return admission.DeletionPath
 	case reachEntry:
 		return admission.ReachPath
 	}

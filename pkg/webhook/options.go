@@ -59,6 +59,7 @@ type Options struct {
 // Parts are the parts of the webhook other than admission. Each may be nil.
 type Parts struct {
 	Hints        admission.HintSink
+	Deletions    admission.DeletionSink // nil if they are not recorded
 	Live         func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	Deprecations admission.Deprecations
 	Definitions  Definitions

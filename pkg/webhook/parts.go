@@ -27,6 +27,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deletions"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
@@ -48,6 +49,8 @@ type Setup struct {
 	SuspendCalls      bool
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
+	// Deletions records who deleted which object.
+	Deletions bool
 	// PublicScope publishes which kinds and namespaces are tracked, for readers of a history.
 	PublicScope bool
 	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 means 10.
@@ -88,6 +91,9 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	parts := Parts{
 		Deprecations: catalogue, Definitions: catalogue,
 		Hints: h.tracker, Live: h.tracker.Named, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
+	}
+	if h.deletions != nil {
+		parts.Deletions = h.deletions
 	}
 	g := newGuard(client, opts, setup)
 	parts.SelfSigned = g.certificate
@@ -139,10 +145,12 @@ func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue
 type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
-	events   record.EventBroadcaster
-	reports  record.EventRecorder
-	client   kubernetes.Interface
-	finish   func()
+	// deletions is nil if they are not recorded.
+	deletions *deletions.Recorder
+	events    record.EventBroadcaster
+	reports   record.EventRecorder
+	client    kubernetes.Interface
+	finish    func()
 }
 
 func newHistory(config *rest.Config, registry prometheus.Registerer, opts Options, setup Setup) (*history, error) {
@@ -166,12 +174,17 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 		Transitions: setup.Transitions, Log: slog.New(logr.ToSlogHandler(opts.Log)), WritesPerSecond: setup.RecordsPerSecond,
 	})
 	of := release{opts.Release, opts.Namespace}
+	var gone tracker.Deletions
+	if setup.Deletions {
+		h.deletions = deletions.New(store, deletions.Options{Namespace: opts.Namespace, Log: slog.New(logr.ToSlogHandler(opts.Log))})
+		gone = h.deletions
+	}
 	var public tracker.Public
 	if setup.PublicScope {
 		public = client.CoreV1().ConfigMaps(ownership.ScopeNamespace)
 	}
 	h.tracker, err = tracker.New(tracker.Options{
-		Public: public, Namespace: opts.Namespace,
+		Public: public, Namespace: opts.Namespace, Deletions: gone,
 		Metadata: objects, Discovery: client.Discovery(), ConfigMaps: client.CoreV1().ConfigMaps(opts.Namespace),
 		Sink: h.recorder, Finish: func() { h.finish() }, Log: opts.Log, Name: setup.Service,
 		Labels: of.labels(), Annotations: of.annotations(),
@@ -191,6 +204,9 @@ func (h *history) Run(ctx context.Context) error {
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var records errgroup.Group
 	records.Go(func() error { return h.recorder.Run(recording) })
+	if h.deletions != nil {
+		records.Go(func() error { return h.deletions.Run(recording) })
+	}
 	var ended error
 	h.finish = func() {
 		stop()
@@ -203,6 +219,9 @@ func (h *history) Run(ctx context.Context) error {
 // lead makes this replica record the changes for which no replica has a hint.
 func (h *history) lead() {
 	h.recorder.Lead(true)
+	if h.deletions != nil {
+		h.deletions.Lead(true)
+	}
 	h.tracker.Lead(true)
 }
 

@@ -2,7 +2,7 @@
      docs/webhook.md says what to do about each alert. */}}
 {{- define "k8sconnect.alerts" -}}
 {{- $up := printf "up{namespace=%q, service=%q}" .Release.Namespace (include "k8sconnect.name" .) -}}
-{{- $entries := "name=~\"(ownership|deprecation)[.]k8sconnect[.]io\"" -}}
+{{- $entries := "name=~\"(ownership|deletion|deprecation)[.]k8sconnect[.]io\"" -}}
 {{ if .Values.monitoring.serviceMonitor.enabled -}}
 - alert: K8sconnectWebhookDown
   expr: (sum({{ $up }}) or vector(0)) == 0

@@ -25,6 +25,36 @@
         [{{ include "k8sconnect.owners" "object" }}].exists(after,
         size(before) != size(after) || after.exists(owner, !(owner in before))))
 {{- end }}
+{{- if and .Values.admission.ownership .Values.tracking.deletions }}
+# Who deletes an object. A deletecollection causes a call for each object.
+- name: deletion.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  {{- include "k8sconnect.entry" . | nindent 2 }}
+  rules:
+    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [DELETE]}
+  matchConditions:
+    - name: not-an-excluded-kind
+      expression: >-
+        !((request.kind.group == '' ? request.kind.kind : request.kind.kind + '.' + request.kind.group)
+        in {{ include "k8sconnect.excludedKinds" . }})
+    # The controller of namespaces and the garbage collector delete thousands of objects at once. A
+    # watch shows what went before them, so their deletions cause no call. Nor does a second deletion
+    # of one object, such as the kubelet's.
+    - name: not-by-those-that-follow
+      expression: >-
+        !(request.userInfo.username in ['system:serviceaccount:kube-system:namespace-controller',
+        'system:serviceaccount:kube-system:generic-garbage-collector'])
+    - name: not-going-yet
+      expression: >-
+        !oldObject.?metadata.?deletionTimestamp.hasValue()
+    - name: not-exempt
+      expression: >-
+        oldObject.?metadata.?labels[?'k8sconnect.io/exempt'].orValue('') != 'true'
+    - name: not-an-excluded-namespace
+      expression: >-
+        !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
+{{- end }}
 {{- if .Values.admission.deprecation }}
 - name: deprecation.k8sconnect.io
   clientConfig:

@@ -23,6 +23,7 @@ import (
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
+	DeletionPath    = "/deletion"
 	// ReachPath is called for the writes that test whether the API server's calls get through.
 	ReachPath = "/reach"
 )
@@ -31,6 +32,8 @@ const (
 type Options struct {
 	// Hints receives hints for the tracker. It may be nil.
 	Hints HintSink
+	// Deletions receives hints about deletions. It may be nil.
+	Deletions DeletionSink
 	// Live returns what is tracked about an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Values adds values to hints, for the few paths whose values may be recorded.
@@ -59,6 +62,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	for path, evaluate := range map[string]evaluator{
 		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate,
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
+		DeletionPath:    deletions{sink: opts.Deletions, count: count}.evaluate,
 		ReachPath:       echo,
 	} {
 		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: limit, draining: draining}

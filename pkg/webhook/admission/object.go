@@ -31,6 +31,8 @@ type metadata struct {
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
 	Labels          map[string]string           `json:"labels"`
 	Annotations     map[string]string           `json:"annotations"`
+	// DeletionTimestamp is set if the object is being deleted already.
+	DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
 }
 
 // UnmarshalJSON decodes the metadata. It returns no error, so that the rest of the review is always

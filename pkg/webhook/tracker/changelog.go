@@ -63,6 +63,7 @@ type pendingChange struct {
 	lost     bool   // at least one of its occurrences was lost
 	noted    bool   // added to this replica's notes for the leader
 	settled  bool
+	holds    bool // the checkpoint stays before it: a deletion has no note
 	// span is the time from the change until it was seen.
 	span Span
 	due  time.Time

@@ -130,7 +130,7 @@ func (f *follower) event(e watch.Event) error {
 		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion, now); return nil })
 		return nil
 	case watch.Deleted:
-		f.do(func(s *state) []*pendingChange { s.deleted(f.watched, o.UID, o.ResourceVersion, now); return nil })
+		f.gone(o, now)
 	default:
 		f.present(o, false)
 	}
@@ -216,6 +216,7 @@ func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
 		return
 	}
+	f.going(o)
 	if list && f.collect(o) {
 		return
 	}

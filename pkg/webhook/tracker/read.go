@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
@@ -53,7 +54,15 @@ func (f *follower) begin(ctx context.Context) error {
 	if f.toRetrace = nil; err != nil {
 		return err
 	}
-	f.do(func(s *state) []*pendingChange { s.listed(f.watched, version, time.Now()); return nil })
+	var missing map[types.UID]remembered
+	f.do(func(s *state) []*pendingChange {
+		if f.opts.Deletions != nil {
+			missing = f.unlisted()
+		}
+		s.listed(f.watched, version, time.Now())
+		return nil
+	})
+	f.missing(missing, time.Now())
 	f.lost = false
 	return nil
 }

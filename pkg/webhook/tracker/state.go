@@ -318,7 +318,7 @@ func (s *state) store(most int, now time.Time) stored {
 	}
 	for _, m := range s.given {
 		notes := m.unsettled()
-		if m.watched != nil && len(out.seen)+len(notes) > most {
+		if m.holds || m.watched != nil && len(out.seen)+len(notes) > most {
 			hold(m)
 			continue
 		}
@@ -369,7 +369,7 @@ func (s *state) unnoted() (out []unrecorded) {
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
 	for _, m := range s.given {
-		if m.settled || now.Sub(m.span.To) < soon {
+		if m.settled || m.holds || now.Sub(m.span.To) < soon {
 			continue
 		}
 		if out.Changes++; out.Changes == 1 || m.span.To.Before(out.Since) {

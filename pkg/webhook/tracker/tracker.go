@@ -75,6 +75,8 @@ type Options struct {
 	Labels, Annotations map[string]string
 	ExcludeNamespaces   []string
 	ExcludeKinds        []schema.GroupKind
+	// Deletions receives deleted objects; it may be nil.
+	Deletions Deletions
 	// Grace is how long a change waits for its hint; half a second by default. A hint is sent
 	// before its change, but may be read later.
 	Grace time.Duration

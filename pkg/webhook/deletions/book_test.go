@@ -1,0 +1,151 @@
+package deletions
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+
+func goneAt(uid string, seconds float64, owners ...string) Gone {
+	g := Gone{Object: ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: uid, UID: types.UID(uid)}}
+	if seconds > 0 {
+		g.Time = at(seconds)
+	}
+	for _, o := range owners {
+		g.Refs = append(g.Refs, metav1.OwnerReference{Kind: "Deployment", Name: o, UID: types.UID(o)})
+	}
+	return g
+}
+
+// due formats what the book writes at a time.
+func (b *book) written(seconds float64) (out []string) {
+	for name, all := range b.dueNow("own", at(seconds), false) {
+		for _, p := range all {
+			d := b.deletion(p)
+			state := "asked"
+			if !d.Gone.IsZero() {
+				state = "gone"
+			}
+			out = append(out, fmt.Sprintf("%s/%s %s %s by %s %s", name.Namespace, d.Object.Name, state, d.By, d.User, d.Via.Name))
+		}
+		b.answer(all, true, at(seconds))
+	}
+	return out
+}
+
+func TestBook(t *testing.T) {
+	hint := func(uid, user string, seconds float64) ownership.DeletionHint {
+		return ownership.DeletionHint{UID: types.UID(uid), User: user, Time: at(seconds)}
+	}
+	tests := map[string]struct {
+		leads bool
+		do    func(b *book)
+		at    float64
+		want  string
+	}{
+		"with its user": {
+			do: func(b *book) { b.hint(hint("a", "jane", 0), at(0)); b.see(goneAt("a", 0.1), nil, at(0.1)) },
+			at: 1, want: "[shop/a gone user by jane ]",
+		},
+		"the user comes later": {
+			do: func(b *book) { b.see(goneAt("a", 0.1), nil, at(0.1)); b.hint(hint("a", "jane", 0), at(1)) },
+			at: 2, want: "[shop/a gone user by jane ]",
+		},
+		"refused": {leads: true, do: func(b *book) { b.hint(hint("a", "jane", 0), at(0)) }, at: 60, want: "[]"},
+		"refused, and deleted much later": {
+			leads: true,
+			do: func(b *book) {
+				b.hint(hint("a", "jane", 0), at(0))
+				b.dueNow("own", at(300), false)
+				b.see(goneAt("a", 301), nil, at(301))
+			},
+			at: 310, want: "[shop/a gone unknown by  ]",
+		},
+		"two users": {
+			do: func(b *book) {
+				b.hint(hint("a", "jane", 0), at(0))
+				b.hint(hint("a", "joe", 0), at(0))
+				b.see(goneAt("a", 0.1), nil, at(0.1))
+			},
+			at: 1, want: "[shop/a gone user by  ]",
+		},
+		"not the leader, without a user": {do: func(b *book) { b.see(goneAt("a", 1), nil, at(1)) }, at: 10, want: "[]"},
+		"the leader waits":               {leads: true, do: func(b *book) { b.see(goneAt("a", 1), nil, at(1)) }, at: 2, want: "[]"},
+		"its owner went, which is seen later": {
+			leads: true,
+			do:    func(b *book) { b.see(goneAt("a", 1, "web"), nil, at(1)); b.see(goneAt("web", 0), nil, at(2)) },
+			at:    4.5, want: "[shop/a gone owner by  web]",
+		},
+		"its owner lives": {leads: true, do: func(b *book) { b.see(goneAt("a", 1, "web"), nil, at(1)) }, at: 5, want: "[shop/a gone unknown by  ]"},
+		"in a namespace that is going": {
+			leads: true,
+			do: func(b *book) {
+				namespace := Gone{Object: ownership.Object{APIVersion: "v1", Kind: "Namespace", Name: "shop", UID: "n"}}
+				b.see(namespace, nil, at(100))
+				b.see(goneAt("a", 1), nil, at(1))
+			},
+			at: 5, want: "[own/a gone namespace by  shop]",
+		},
+		"held up by a finalizer": {
+			do: func(b *book) { b.hint(hint("a", "jane", 0), at(0)); b.see(goneAt("a", 0), nil, at(0.1)) },
+			at: 1, want: "[shop/a asked user by jane ]",
+		},
+		"gone after it was written as asked": {
+			do: func(b *book) {
+				b.hint(hint("a", "jane", 0), at(0))
+				b.see(goneAt("a", 0), nil, at(0.1))
+				b.written(1)
+				b.see(goneAt("a", 20), nil, at(20))
+			},
+			at: 21, want: "[shop/a gone user by jane ]",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBook()
+			b.lead(tt.leads)
+			tt.do(b)
+			if got := fmt.Sprint(b.written(tt.at)); got != tt.want {
+				t.Errorf("written %s, not %s", got, tt.want)
+			}
+			if got := fmt.Sprint(b.written(tt.at + 0.1)); got != "[]" {
+				t.Errorf("written again: %s", got)
+			}
+		})
+	}
+}
+
+// Each object that is gone is settled once: when it is written, when there is no room, or when the
+// leader must have written it. A deletion without room is counted.
+func TestBookSettles(t *testing.T) {
+	b := newBook()
+	b.lead(true)
+	settled := 0
+	for n := range maxPending + 10 {
+		b.see(goneAt(fmt.Sprint(n), 1), func() { settled++ }, at(1))
+	}
+	if settled != 10 || b.lost["shop"] != 10 {
+		t.Errorf("%d settled, %d lost, want 10", settled, b.lost["shop"])
+	}
+	for _, all := range b.dueNow("own", at(5), false) {
+		b.answer(all, true, at(5))
+	}
+	if settled != maxPending+10 || len(b.pending) != 0 {
+		t.Errorf("%d settled, %d pending", settled, len(b.pending))
+	}
+	b.lead(false)
+	b.see(goneAt("x", 1), func() { settled++ }, at(6))
+	b.dueNow("own", at(100), false)
+	if settled != maxPending+11 {
+		t.Error("what was left to the leader is not settled")
+	}
+}

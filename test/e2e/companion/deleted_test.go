@@ -1,0 +1,167 @@
+package companion_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// deleted returns what is recorded about the deletion of an object; the zero value if nothing.
+func (c *client) deleted(t *testing.T, uid types.UID) ownership.Deletion {
+	t.Helper()
+	list, err := c.Resource(records).List(t.Context(), metav1.ListOptions{LabelSelector: ownership.DeletionLabel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		var r ownership.Record
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range r.Deletions {
+			if d.Object.UID == uid {
+				return d
+			}
+		}
+	}
+	return ownership.Deletion{}
+}
+
+// fate is what the test compares of a deletion.
+type fate struct {
+	By        ownership.DeletionCause
+	User, Via string
+	Gone      bool
+}
+
+func fateOf(d ownership.Deletion) fate {
+	via := ""
+	if d.Via.Kind != "" {
+		via = d.Via.Kind + "/" + d.Via.Name
+	}
+	return fate{d.By, d.User, via, !d.Gone.IsZero()}
+}
+
+func (c *client) awaitFate(t *testing.T, what string, uid types.UID, want fate) ownership.Deletion {
+	t.Helper()
+	var got ownership.Deletion
+	defer func() {
+		if diff := cmp.Diff(want, fateOf(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}()
+	eventually(t, what, func() bool {
+		got = c.deleted(t, uid)
+		return got.By != "" && !got.Gone.IsZero() == want.Gone
+	})
+	return got
+}
+
+func configMap(namespace, name, more string) string {
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", namespace: " + namespace + more + "}, data: {a: b}}"
+}
+
+// Each of six deleters is recorded with what it is: a person, a deletecollection, the garbage
+// collector, a namespace, a controller, and this plugin's prune.
+func TestDeleted(t *testing.T) {
+	jane := newClient(t, "jane@example.com")
+	jane.namespace(t, "deleted")
+	maps := jane.Resource(configMaps).Namespace("deleted")
+
+	one := jane.apply(t, configMaps, configMap("deleted", "one", ""), "flux")
+	jane.must(t, maps.Delete(t.Context(), "one", metav1.DeleteOptions{}))
+	person := fate{By: ownership.ByUser, User: "jane@example.com", Gone: true}
+	if d := jane.awaitFate(t, "a person", one.GetUID(), person); len(d.Owners) != 1 || d.Owners[0].Manager != "flux" || d.Object.Name != "one" || d.Asked.IsZero() {
+		t.Errorf("%+v", d)
+	}
+
+	var many []*unstructured.Unstructured
+	for n := range 5 {
+		many = append(many, jane.apply(t, configMaps, configMap("deleted", fmt.Sprint("many-", n), ", labels: {many: a}"), "helm"))
+	}
+	jane.must(t, maps.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "many=a"}))
+	for _, o := range many {
+		jane.awaitFate(t, "a deletecollection", o.GetUID(), person)
+	}
+
+	owner := jane.apply(t, configMaps, configMap("deleted", "owner", ""), "flux")
+	owned := jane.apply(t, configMaps, configMap("deleted", "owned", ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: "+string(owner.GetUID())+"}]"), "flux")
+	jane.must(t, maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}))
+	jane.awaitFate(t, "an owner", owner.GetUID(), person)
+	jane.awaitFate(t, "the garbage collector", owned.GetUID(), fate{By: ownership.ByOwner, Via: "ConfigMap/owner", Gone: true})
+
+	jane.namespace(t, "going")
+	inside := jane.apply(t, configMaps, configMap("going", "inside", ""), "flux")
+	going, err := jane.Resource(namespaces).Get(t.Context(), "going", metav1.GetOptions{})
+	jane.must(t, err)
+	jane.must(t, jane.Resource(namespaces).Delete(t.Context(), "going", metav1.DeleteOptions{}))
+	jane.awaitFate(t, "a namespace", going.GetUID(), person)
+	jane.awaitFate(t, "an object in it", inside.GetUID(), fate{By: ownership.ByNamespace, Via: "Namespace/going", Gone: true})
+
+	controller := newClient(t, "system:serviceaccount:kube-system:ttl-after-finished-controller")
+	job := jane.apply(t, configMaps, configMap("deleted", "job", ""), "flux")
+	jane.must(t, controller.Resource(configMaps).Namespace("deleted").Delete(t.Context(), "job", metav1.DeleteOptions{}))
+	jane.awaitFate(t, "a controller", job.GetUID(), fate{By: ownership.ByController, User: "system:serviceaccount:kube-system:ttl-after-finished-controller", Gone: true})
+}
+
+// A deletion that is refused is not recorded, and one that a finalizer holds up is not reported as
+// gone.
+func TestDeletionAsked(t *testing.T) {
+	jane, joe := newClient(t, "jane@example.com"), newClient(t, "joe@example.com")
+	jane.namespace(t, "asked")
+	maps := jane.Resource(configMaps).Namespace("asked")
+	held := jane.apply(t, configMaps, configMap("asked", "held", ", finalizers: [example.com/wait]"), "flux")
+	wrong := types.UID("another")
+	err := joe.Resource(configMaps).Namespace("asked").Delete(t.Context(), "held", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}})
+	if err == nil {
+		t.Fatal("a deletion with another UID is not refused")
+	}
+	dry := []string{metav1.DryRunAll}
+	jane.must(t, joe.Resource(configMaps).Namespace("asked").Delete(t.Context(), "held", metav1.DeleteOptions{DryRun: dry}))
+	jane.must(t, maps.Delete(t.Context(), "held", metav1.DeleteOptions{}))
+	want := fate{By: ownership.ByUser, User: "jane@example.com"}
+	jane.awaitFate(t, "asked", held.GetUID(), want)
+	jane.must(t, joe.Resource(configMaps).Namespace("asked").Delete(t.Context(), "held", metav1.DeleteOptions{}))
+	_, err = maps.Patch(t.Context(), "held", types.JSONPatchType, []byte(`[{"op": "remove", "path": "/metadata/finalizers"}]`), metav1.PatchOptions{})
+	jane.must(t, err)
+	want.Gone = true
+	jane.awaitFate(t, "gone", held.GetUID(), want)
+}
+
+// A replica that is killed loses no deletion: the next one sees it from the checkpoint.
+func TestDeletedWhileDown(t *testing.T) {
+	jane := newClient(t, "jane@example.com")
+	jane.namespace(t, "down")
+	var all []*unstructured.Unstructured
+	for n := range 20 {
+		all = append(all, jane.apply(t, configMaps, configMap("down", fmt.Sprint("x-", n), ""), "flux"))
+	}
+	shared.replica.Kill()
+	for _, o := range all {
+		jane.must(t, jane.Resource(configMaps).Namespace("down").Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var err error
+	shared.replica, err = shared.webhook.Start(ctx)
+	jane.must(t, err)
+	for _, o := range all {
+		jane.awaitFate(t, o.GetName(), o.GetUID(), fate{By: ownership.ByUnknown, Gone: true})
+	}
+}
+
+func (*client) must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
