@@ -63,7 +63,7 @@ func isPointer(t openapi.Type) bool {
 // RewritingWarning is the warning for a path whose value the cluster rewrites or removes.
 func RewritingWarning(c managedfields.Change) string {
 	if c.Kind == managedfields.Removed {
-		return fmt.Sprintf("%s is not stored, although your manifest has %v: something in the cluster removes it", c.Path, quoted(c.From))
+		return fmt.Sprintf("%s is not stored, although your manifest has %v: the API server or something in the cluster removes it", c.Path, quoted(c.From))
 	}
 	return fmt.Sprintf("%s is %v, not %v: something in the cluster rewrites it", c.Path, quoted(c.To), quoted(c.From))
 }

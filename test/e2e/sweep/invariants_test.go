@@ -39,14 +39,15 @@ func (b *trial) judgeFirst(before, after map[string]map[string]any, diff, dry, f
 	}
 }
 
+// judgeWarnings judges what the warnings blame. Nothing but the server changes objects here. It drops
+// some values itself: those of a feature that is disabled or gone, of an alternative that is not
+// chosen, and the identity of the user who asks for a certificate.
 func (b *trial) judgeWarnings(name string, got verdict) {
-	// The server really removes these: fields of a feature that is gone, and the identity of the user
-	// who asks for a certificate, which the server writes itself.
-	removed := func(w string) bool {
-		return strings.Contains(w, ".spec.configSource.") && b.kind.kind == "Node" || b.kind.kind == "CertificateSigningRequest"
-	}
 	for _, w := range got.Warnings {
-		if strings.Contains(w, "rewrites") || strings.Contains(w, "removes it") && !removed(w) {
+		path, _, dropped := strings.Cut(w, " is not stored, although your manifest has ")
+		leaf := path[strings.LastIndexAny(path, ".]")+1:]
+		dropped = dropped && strings.Contains(w, ": the API server or ") && (leaf == "" || !strings.Contains(encode(b.answers[name]), `"`+leaf+`"`))
+		if strings.Contains(w, "rewrites") || strings.Contains(w, "removes it") && !dropped && b.kind.kind != "CertificateSigningRequest" {
 			b.fault("a warning says that something rewrites or removes the server's own default", name, w)
 		}
 	}
