@@ -192,7 +192,14 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	if err != nil || fields == nil {
 		return t.Live, err
 	}
-	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
+	live := t.Live
+	if before := t.Adoption.Before(live); before != nil {
+		live, err = e.Server.Update(ctx, t.Item.Kind, before, object.Write{Manager: e.Predictor.Manager, Validation: e.Predictor.Validation})
+		if e.wrote(t, live, err); err != nil {
+			return nil, err
+		}
+	}
+	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, live, fields)
 	e.wrote(t, moved, err)
 	if !t.Adoption.SurplusSet().Empty() {
 		t.borrowed = append(t.borrowed, t.Adoption)

@@ -132,11 +132,36 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 // But it may refuse a new object for other reasons, such as a quota or a port in use. So heldUp
 // also examines the fields that the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
+	if isEmptied(in.Body, refusal) {
+		return nil
+	}
 	alone, err := p.alone(ctx, server, in)
+	if in.Adoption.OnlyRemoves() {
+		// The result is known, so the server can judge it.
+		if err != nil {
+			return nil
+		}
+		if _, err := p.updated(ctx, server, in, alone); err != nil && !apierrors.IsConflict(err) {
+			return nil
+		}
+	}
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
 		return &heldUpError{conflicts: contested, alone: alone}
 	}
 	return nil
+}
+
+// isEmptied reports whether the server refuses a map or list that the manifest sets to {} or []. That is
+// so if the apply removes our last field in it: the server then stores null. No adoption helps.
+func isEmptied(body *unstructured.Unstructured, refusal error) bool {
+	return slices.ContainsFunc(Causes(refusal), func(cause metav1.StatusCause) bool {
+		path, err := fieldpath.ParsePath("." + cause.Field)
+		if err != nil {
+			return false
+		}
+		v, declared := path.Get(body.Object)
+		return declared && fieldpath.IsContainer(v) && fieldpath.IsEmpty(v)
+	})
 }
 
 // waitsForAdopted reports whether some fields are missing from the manifest and belong only to
@@ -185,8 +210,18 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
+	surplus := make([]fieldpath.Path, len(in.Surplus))
+	for i, a := range in.Surplus {
+		surplus[i] = a.Path
+	}
 	answer := in.Answer
-	if without := adopt.Without(answer, gone, emptied...); without != nil {
+	without := adopt.WithoutSurplus(answer, surplus, in.Body)
+	if without == nil {
+		without = adopt.Without(answer, gone, emptied...)
+	} else if more := adopt.Without(without, gone, emptied...); more != nil {
+		without = more
+	}
+	if without != nil {
 		if answer, err = server.Update(ctx, in.Item.Kind, without, p.probe()); err != nil {
 			return err
 		}

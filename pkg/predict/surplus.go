@@ -36,9 +36,11 @@ func (p Predictor) additions(item plan.Item, live *unstructured.Unstructured, co
 
 // surplus returns the question of what the apply removes.
 func (p Predictor) surplus(in *Prediction) exclusive.Question {
-	q := p.additions(in.Item, in.Live, func(o managedfields.Owner) bool {
-		return p.Exclusive(in.Item, o) && !slices.ContainsFunc(in.Adoption.Adopted, o.Equal)
-	})
+	q := p.additions(in.Item, in.Live, func(o managedfields.Owner) bool { return p.Exclusive(in.Item, o) })
+	left := q.Left
+	q.Left = func(path fieldpath.Path, owners []managedfields.Owner) bool {
+		return left(path, owners) || in.Adoption.Drops(path, owners)
+	}
 	q.Sent = in.Body
 	return q
 }
@@ -86,11 +88,32 @@ func (p Predictor) findSurplus(ctx context.Context, server Server, in *Predictio
 		if in.Surplus, err = exclusive.Additions(q); err != nil {
 			return err
 		}
+		in.Surplus = withAlias(in, in.Surplus)
 		if len(in.Surplus) < len(possible) {
 			in.Undecided = refusal
 		}
 	}
 	return p.removeSurplus(in)
+}
+
+// withAlias adds the deprecated alias of a Pod's serviceAccountName, from which the server would set the
+// name again. An apply of the name makes its manager no owner of the alias.
+func withAlias(in *Prediction, found []exclusive.Addition) []exclusive.Addition {
+	spec, _, _, _ := contradiction(in.Live)
+	i := slices.IndexFunc(found, func(a exclusive.Addition) bool {
+		return a.Path.Equal(append(spec.Clone(), fieldpath.FieldElement(accountName)))
+	})
+	if spec == nil || i < 0 {
+		return found
+	}
+	path := append(spec.Clone(), fieldpath.FieldElement(accountAlias))
+	v, there := path.Get(in.Live.Object)
+	_, declared := path.Get(in.Body.Object)
+	known := slices.ContainsFunc(found, func(a exclusive.Addition) bool { return a.Path.Equal(path) })
+	if !there || declared || known {
+		return found
+	}
+	return append(found, exclusive.Addition{Path: path, Value: v, Owners: found[i].Owners})
 }
 
 func (p Predictor) removeSurplus(in *Prediction) error {
@@ -162,7 +185,12 @@ func (in *Prediction) SurplusChanges(answer *unstructured.Unstructured, changes 
 		}
 	}
 	for _, c := range changes {
-		if !slices.ContainsFunc(surplus, func(s managedfields.Change) bool { return c.Path.HasPrefix(s.Path) }) {
+		// If the manifest sets a map to {}, our entry contains the map, but what others put into it is theirs.
+		declared, _ := c.Path.Get(in.Body.Object)
+		isEmptied := fieldpath.IsContainer(declared) && fieldpath.IsEmpty(declared)
+		if !slices.ContainsFunc(surplus, func(s managedfields.Change) bool {
+			return c.Path.HasPrefix(s.Path) || isEmptied && s.Path.HasPrefix(c.Path)
+		}) {
 			rest = append(rest, c)
 		}
 	}

@@ -45,8 +45,11 @@ type Adoption struct {
 	Earlier []string
 
 	released *fieldpath.Set
-	// surplus contains the fields of others that become ours so that the apply removes them.
-	surplus []managedfields.Entry
+	// surplus contains the fields of others that become ours so that the apply removes them. direct
+	// contains those that are removed before it, and directly their paths.
+	surplus, direct []managedfields.Entry
+	directly        []fieldpath.Path
+	sent            *unstructured.Unstructured
 
 	adopter adopter
 	entries []managedfields.Entry
@@ -121,7 +124,7 @@ func (a Adoption) Manager() string { return a.adopter.manager }
 
 // Needed reports whether there is anything to adopt, claim, release or remove.
 func (a Adoption) Needed() bool {
-	return len(a.Adopted)+len(a.Claimed)+len(a.surplus) > 0 || !a.Released().Empty()
+	return len(a.Adopted)+len(a.Claimed)+len(a.surplus)+len(a.direct) > 0 || !a.Released().Empty()
 }
 
 // Release returns the adoption extended by fields that we stop owning before the apply, because the
@@ -152,7 +155,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 		if slices.ContainsFunc(a.Adopted, e.Equal) {
 			e.Fields = e.Fields.Difference(a.adopter.ends(e))
 		}
-		e.Fields = e.Fields.Difference(managedfields.HeldBy(a.surplus, e.Owner))
+		e.Fields = e.Fields.Difference(a.lostToSurplus(e.Owner))
 		if e.Is(a.adopter.manager) {
 			e.Fields = e.Fields.Difference(a.Released())
 		}

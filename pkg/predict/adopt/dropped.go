@@ -49,7 +49,7 @@ func Dropped(
 			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: a.adopts(e)})
 			e.Fields = e.Fields.Difference(a.ends(e))
 		}
-		if surplus := managedfields.HeldBy(adoption.surplus, e.Owner).Intersection(e.Fields); !surplus.Empty() {
+		if surplus := adoption.lostToSurplus(e.Owner).Intersection(e.Fields); !surplus.Empty() {
 			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: surplus})
 			e.Fields = e.Fields.Difference(surplus)
 		}

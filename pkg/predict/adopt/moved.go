@@ -159,7 +159,7 @@ func (a Adoption) Transfer() ([]any, error) {
 				ours.Time = e.Time
 			}
 		}
-		e.Fields = e.Fields.Difference(a.ending(e)).Difference(surplus)
+		e.Fields = e.Fields.Difference(a.ending(e)).Difference(a.lostToSurplus(e.Owner))
 		if !e.Fields.Empty() {
 			kept = append(kept, e)
 		}
@@ -174,7 +174,7 @@ func (a Adoption) Transfer() ([]any, error) {
 // Transfers reports whether the managed fields must change before the apply: to adopt, claim, release
 // or remove fields.
 func (a Adoption) Transfers() bool {
-	return len(a.surplus) > 0 || !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
+	return len(a.surplus)+len(a.direct) > 0 || !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.ending(e).Empty()
 	})
 }

@@ -20,7 +20,7 @@ type Surplus struct {
 // other fields. sent is the manifest of the apply. Remove returns false if our entry has another API
 // version than the live object, because paths at different versions cannot be combined.
 func (a Adoption) Remove(live, sent *unstructured.Unstructured, surplus []Surplus) (Adoption, bool) {
-	a.surplus = nil
+	a.surplus, a.direct, a.directly, a.sent = nil, nil, nil, sent
 	if len(surplus) == 0 {
 		return a, true
 	}
@@ -36,22 +36,79 @@ func (a Adoption) Remove(live, sent *unstructured.Unstructured, surplus []Surplu
 	}
 	rest := Without(live, paths)
 	for _, e := range a.entries {
-		set := fieldpath.NewSet()
+		moved, direct := fieldpath.NewSet(), fieldpath.NewSet()
 		for _, s := range surplus {
-			if slices.ContainsFunc(s.Owners, e.Equal) {
-				moving(set, e.Fields, s.Path, rest, sent)
+			switch {
+			case !slices.ContainsFunc(s.Owners, e.Equal):
+			case isBelowEmpty(s.Path, sent):
+				moving(direct, e.Fields, s.Path, rest, sent)
+			default:
+				moving(moved, e.Fields, s.Path, rest, sent)
 			}
 		}
-		if !set.Empty() {
-			a.surplus = append(a.surplus, managedfields.Entry{Owner: e.Owner, Fields: set})
+		if !moved.Empty() {
+			a.surplus = append(a.surplus, managedfields.Entry{Owner: e.Owner, Fields: moved})
+		}
+		if !direct.Empty() {
+			a.direct = append(a.direct, managedfields.Entry{Owner: e.Owner, Fields: direct})
+		}
+	}
+	for _, p := range paths {
+		if isBelowEmpty(p, sent) {
+			a.directly = append(a.directly, p)
 		}
 	}
 	return a, true
 }
 
+// isBelowEmpty reports whether the manifest sets a map or list above the path to {} or []. If an apply
+// removes the last field of such a map, the API server stores null in its place, and most schemas refuse
+// that.
+func isBelowEmpty(path fieldpath.Path, sent *unstructured.Unstructured) bool {
+	for i := 1; i < len(path); i++ {
+		if v, declared := path[:i].Get(sent.Object); declared && fieldpath.IsContainer(v) && fieldpath.IsEmpty(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// Before returns the object to store before the managed fields change: without the surplus that the
+// apply itself cannot remove. It returns nil if there is none.
+func (a Adoption) Before(live *unstructured.Unstructured) *unstructured.Unstructured {
+	return WithoutSurplus(live, a.directly, a.sent)
+}
+
+// WithoutSurplus returns a copy of the object without the paths, and without the maps and lists above
+// them that stay empty and that the manifest (sent) lacks. It returns nil if the object contains none of
+// the paths.
+func WithoutSurplus(u *unstructured.Unstructured, paths []fieldpath.Path, sent *unstructured.Unstructured) *unstructured.Unstructured {
+	out := Without(u, paths)
+	if out == nil {
+		return nil
+	}
+	for _, path := range paths {
+		for i := len(path) - 1; i > 0; i-- {
+			_, declared := path[:i].Get(sent.Object)
+			if v, there := path[:i].Get(out.Object); declared || !there || !fieldpath.IsEmpty(v) {
+				break
+			}
+			fieldpath.Delete(out.Object, path[:i])
+		}
+	}
+	return out
+}
+
+func (a Adoption) lostToSurplus(owner managedfields.Owner) *fieldpath.Set {
+	return managedfields.HeldBy(a.surplus, owner).Union(managedfields.HeldBy(a.direct, owner))
+}
+
 // moving adds the fields of the owner at and below the path, and the maps and lists above it that
 // would stay empty.
 func moving(set, fields *fieldpath.Set, path fieldpath.Path, rest, sent *unstructured.Unstructured) {
+	if !fieldpath.Holds(fields, path) {
+		fieldpath.Insert(set, path) // the alias of another field
+	}
 	fieldpath.Each(fields, func(p fieldpath.Path) {
 		if p.HasPrefix(path) {
 			fieldpath.Insert(set, p.Clone())
@@ -71,6 +128,18 @@ func moving(set, fields *fieldpath.Set, path fieldpath.Path, rest, sent *unstruc
 			fieldpath.Insert(set, above.Clone())
 		}
 	}
+}
+
+// OnlyRemoves reports whether the adoption only removes what others have added.
+func (a Adoption) OnlyRemoves() bool {
+	return len(a.Adopted)+len(a.Claimed) == 0 && a.Released().Empty()
+}
+
+// Drops reports whether the adoption makes a path ours of which these are all owners.
+func (a Adoption) Drops(path fieldpath.Path, owners []managedfields.Owner) bool {
+	return !slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
+		return !slices.ContainsFunc(a.Adopted, o.Equal) || !fieldpath.Holds(a.adopter.adopts(managedfields.Entry{Owner: o, Fields: managedfields.HeldBy(a.entries, o)}), path)
+	})
 }
 
 // SurplusSet returns the fields that become ours so that the apply removes them. It never returns nil.

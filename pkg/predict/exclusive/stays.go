@@ -34,6 +34,8 @@ func records() []string {
 	return []string{
 		managedfields.LastAppliedAnnotation,
 		"deployment.kubernetes.io/revision",
+		// The server counts the changes of a DaemonSet's template.
+		"deprecated.daemonset.template.generation",
 		"kubernetes.io/change-cause",
 		// kubectl rollout restart writes it into the Pod template, so its removal restarts all Pods.
 		"kubectl.kubernetes.io/restartedAt",
