@@ -186,7 +186,14 @@ func (j *judge) named(h *history, live, truth map[string]any, shown result) {
 	if slices.ContainsFunc(shown.Warnings, func(text string) bool { return strings.Contains(text, "not compared") }) {
 		j.wrong(h, "warnings: %s", shown.Warnings)
 	}
+	has, wants := map[string]string{}, map[string]string{}
+	flatten(has, "", "", live)
+	flatten(wants, "", "", h.want)
 	for _, path := range paths {
+		// A default that depends on a field that changes appears with the change.
+		if has[path] == "" && wants[path] == "" {
+			continue
+		}
 		if !stays(live, path) && !slices.ContainsFunc(shown.Changes, func(c struct {
 			Path, Change string
 			From         any
