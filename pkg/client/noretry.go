@@ -130,6 +130,12 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 	return items, err
 }
 
+// EachMetadata passes the metadata of each selected object to visit. begin is called first, and again if
+// the list starts over.
+func (n *NoRetry) EachMetadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, begin func(), visit func(*unstructured.Unstructured)) error {
+	return n.visit(ctx, gvk, query{sel: sel, metadata: true, begin: begin, visit: visit})
+}
+
 func (n *NoRetry) visit(ctx context.Context, gvk schema.GroupVersionKind, q query) error {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {

@@ -211,6 +211,27 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
+// Unmanaged lists the objects that no tool manages, the oldest first.
+type Unmanaged struct {
+	Where   string
+	Objects int
+	Found   []UnmanagedObject
+	Unread  []Unread
+}
+
+// UnmanagedObject is an object that no tool manages.
+type UnmanagedObject struct {
+	Ref object.Ref
+	// Manager wrote most of the object, last at Written. Person means that people write under this name.
+	Manager          string
+	Created, Written time.Time
+	Person           bool
+	// LastOfManager is the manager's last write in any object.
+	LastOfManager time.Time
+}
+
+func (Unmanaged) event() {}
+
 // Migrated is the result for an object with owners at versions that the server does not serve.
 type Migrated struct {
 	Ref       object.Ref

@@ -82,7 +82,7 @@ func groups() []group {
 			},
 		},
 		{"Sets", []string{"apply-set", "prune"}, []string{"prune-allow", "leave-set", "allow-join", "lock-timeout", "history"}},
-		{"Output", []string{"output", "stat"}, []string{"summary", "color", connection.RunID, "v"}},
+		{"Output", []string{"output", "stat"}, []string{"summary", "unmanaged", "color", connection.RunID, "v"}},
 		{"Connection", []string{"namespace", "context"}, []string{"kubeconfig", "server-timeout"}},
 	}
 }

@@ -29,14 +29,18 @@ import (
 // manyFlags are the flags for counting or rewriting the owners of many objects.
 type manyFlags struct {
 	summary bool
-	expect  []string
-	from    []string
-	migrate bool
-	dryRun  string
+	// unmanaged asks for the objects that no tool manages.
+	unmanaged bool
+	expect    []string
+	from      []string
+	migrate   bool
+	dryRun    string
 }
 
 func (f *manyFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.BoolVar(&f.unmanaged, "unmanaged", false,
+		"List objects without a Helm release, set, owner or GitOps tool, made by people, or by a tool that has written nothing for 30 days")
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
 		"Expected managers, such as kube-*. List the fields that other managers own (except the status), and exit with 1 if there are any. Repeatable")
@@ -74,7 +78,7 @@ type asked struct {
 // means reports whether the flags request a count or a rewrite of many objects.
 func (f *manyFlags) means(a asked) bool {
 	t := a.Target
-	counting := f.summary || f.migrate || f.expect != nil || f.from != nil
+	counting := f.summary || f.unmanaged || f.migrate || f.expect != nil || f.from != nil
 	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
 	return counting || selecting || t.Set == "" && !a.Named
 }
@@ -84,6 +88,8 @@ func (f *manyFlags) toOptions(in verb.Invocation, a asked) (verb.Options, error)
 	switch {
 	case a.History && !a.Named && a.Target.Set == "":
 		return f.toHistory(in, a)
+	case f.unmanaged:
+		return f.toUnmanaged(in, a)
 	case f.migrate:
 		return f.toMigration(in, a)
 	}

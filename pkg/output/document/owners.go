@@ -218,6 +218,34 @@ func NewSurvey(b output.Base) output.Results {
 	return output.AtEnd(func(s event.Surveyed) error { return writeDocument(b, surveyOf(b, s)) })
 }
 
+type unmanagedResult struct {
+	header
+	Objects   int              `json:"objects"`
+	Unmanaged []unmanagedEntry `json:"unmanaged"`
+	Unread    []unread         `json:"unread,omitempty"`
+}
+
+type unmanagedEntry struct {
+	objectName
+	Manager string    `json:"manager"`
+	Person  bool      `json:"person"`
+	Created time.Time `json:"created,omitzero"`
+	Written time.Time `json:"written,omitzero"`
+	// LastOfManager is the manager's last write in any object.
+	LastOfManager time.Time `json:"lastOfManager,omitzero"`
+}
+
+// NewUnmanaged returns the document of the objects that no tool manages.
+func NewUnmanaged(b output.Base) output.Results {
+	return output.AtEnd(func(u event.Unmanaged) error {
+		out := unmanagedResult{header: newHeader(b, "UnmanagedResult"), Objects: u.Objects, Unmanaged: []unmanagedEntry{}, Unread: unreadOf(u.Unread)}
+		for _, o := range u.Found {
+			out.Unmanaged = append(out.Unmanaged, unmanagedEntry{nameOf(o.Ref), o.Manager, o.Person, o.Created.UTC(), o.Written.UTC(), o.LastOfManager.UTC()})
+		}
+		return writeDocument(b, out)
+	})
+}
+
 func surveyOf(b output.Base, s event.Surveyed) surveyResult {
 	out := surveyResult{
 		header: newOwnersHeader(b, "SurveyResult"), Objects: s.Objects, Unmanaged: s.Unmanaged,

@@ -159,6 +159,14 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForUnmanaged returns a printer for the objects that no tool manages. It returns an error if the format is
+// invalid.
+func ForUnmanaged(o output.Options) (*Printer, error) {
+	return printerOf(o, output.OfHistory, func(b output.Base) output.Results {
+		return report(b, table.NewUnmanaged, document.NewUnmanaged, nil)
+	})
+}
+
 // ForHistory returns a printer for recorded changes to many objects. It returns an error if the
 // format is invalid.
 func ForHistory(o output.Options) (*Printer, error) {
