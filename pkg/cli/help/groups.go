@@ -58,9 +58,9 @@ func groups() []group {
 		},
 		{
 			"Conflicts and ownership",
-			[]string{"take", "yield", "exclusive", "to", "from", "path", "manager", "expect"},
+			[]string{"take", "yield", "diff exclusive", "to", "from", "path", "manager", "expect"},
 			[]string{
-				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
+				"exclusive", "adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
 				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory",
 				"from-set", "to-set", "status", "owners history", "since", "migrate-versions",
 			},
