@@ -264,3 +264,53 @@ func TestMakeRunsExistingTests(t *testing.T) {
 		t.Errorf("found %d names of tests, want at least 8", found)
 	}
 }
+
+// The steps of action/action.yml are valid as those of a workflow: actionlint does not read actions.
+// Their scripts take inputs only from variables, because an expression in a script runs what a user
+// wrote.
+func TestActionSteps(t *testing.T) {
+	content, err := os.ReadFile("../../action/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]any
+		Runs   struct{ Steps []map[string]any }
+	}
+	if err := yaml.Unmarshal(content, &action); err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]any{}
+	for name := range action.Inputs {
+		inputs[name] = map[string]any{"type": "string"}
+	}
+	for _, step := range action.Runs.Steps {
+		if script, _ := step["run"].(string); strings.Contains(script, "${{") {
+			t.Errorf("%v: an expression in a script:\n%s", step["name"], script)
+		}
+	}
+	program, err := filepath.Abs("../../bin/actionlint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("bin/actionlint is missing: make bin/actionlint")
+	}
+	workflow, err := yaml.Marshal(map[string]any{
+		"on":   map[string]any{"workflow_call": map[string]any{"inputs": inputs}},
+		"jobs": map[string]any{"action": map[string]any{"runs-on": "ubuntu-latest", "steps": action.Runs.Steps}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "action.yml")
+	if err := os.WriteFile(file, workflow, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, linted := range []string{file, "../../docs/examples/ci/github.yaml"} {
+		cmd := exec.CommandContext(t.Context(), program, "-shellcheck=", "-pyflakes=", linted)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
