@@ -25,7 +25,7 @@ const (
 	// Markdown is a format for a code review or a job summary. Only the "deprecated", "diff",
 	// "releases" and "unready" verbs support it.
 	Markdown = "markdown"
-	// HTML is a file for a browser. Only surveys support it.
+	// HTML is a file for a browser: a survey, the history of owners, or fights.
 	HTML = "html"
 )
 
@@ -91,14 +91,16 @@ func Formats(r Report) []string {
 	case OfPast:
 		return []string{Table, JSON, YAML, KYAML, Markdown}
 	case OfFights:
-		return []string{Table, JSON}
+		return []string{Table, JSON, HTML}
 	case OfReleases:
 		return []string{Table, JSON, YAML, KYAML, JUnit, Markdown}
 	case OfOwners:
-		return []string{Table, YAML, JSON, KYAML}
+		return []string{Table, YAML, JSON, KYAML, HTML}
 	case OfSurvey:
 		return []string{Table, JSON, YAML, KYAML, HTML}
-	case OfHistory, OfMigration:
+	case OfHistory:
+		return []string{Table, JSON, YAML, KYAML, HTML}
+	case OfMigration:
 		return []string{Table, JSON, YAML, KYAML}
 	case OfDelete, OfStuck:
 	}

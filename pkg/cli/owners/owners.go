@@ -100,8 +100,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
-	verb.OutputFlag(cmd, &flags.output, output.OfOwners, ", and "+output.HTML+" for many objects")
-	help.Words(cmd, "output", append(output.Formats(output.OfOwners), output.HTML)...)
+	verb.OutputFlag(cmd, &flags.output, output.OfOwners, "The format "+output.HTML+" is for many objects, and for --history")
 	help.Complete(cmd, "path", completion.Paths(c))
 	for _, flag := range []string{"manager", "expect", "from"} {
 		help.Complete(cmd, flag, completion.Managers(c))
@@ -181,6 +180,9 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 		managerErr = errors.New("--manager is empty")
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	if f.output == output.HTML && !f.history {
+		printErr = errors.Join(printErr, object.Hinted("add --history, or use -o yaml", "-o html of named objects shows their history"))
+	}
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForOwners(print)

@@ -41,7 +41,7 @@ func render(s event.Surveyed, now time.Time) string {
 	var m markup
 	m.raw("<!DOCTYPE html>\n")
 	m.open("html", "lang", "en")
-	head(&m, title)
+	head(&m, title, style, script)
 	m.raw("\n<body>\n<header>\n")
 	m.element("h1", title)
 	m.element("p", format.Surveyed(s)+". Written "+format.Stamp(now)+".")
@@ -56,7 +56,7 @@ func render(s event.Surveyed, now time.Time) string {
 
 // head sets a content security policy that forbids all requests and allows only the page's own
 // scripts and styles, identified by their hashes.
-func head(m *markup, title string) {
+func head(m *markup, title, style, script string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -263,9 +263,9 @@ func TestOwnersRemarks(t *testing.T) {
 }
 
 func TestOwnersFormats(t *testing.T) {
-	for _, format := range []string{output.Name, output.Stream, output.JUnit, output.HTML, "jsn"} {
+	for _, format := range []string{output.Name, output.Stream, output.JUnit, output.Markdown, "jsn"} {
 		_, err := printer.ForOwners(output.Options{Format: format})
-		if err == nil || !strings.Contains(err.Error(), "use table, yaml, json or kyaml") {
+		if err == nil || !strings.Contains(err.Error(), "use table, yaml, json, kyaml or html") {
 			t.Errorf("%s: got %v", format, err)
 		}
 	}

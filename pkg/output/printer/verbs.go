@@ -139,6 +139,8 @@ func ForOwners(o output.Options) (*Printer, error) {
 			return document.NewOwners(b)
 		case output.YAML:
 			return table.NewCommented(b)
+		case output.HTML:
+			return html.NewHistory(b)
 		default:
 			return table.NewOwners(b)
 		}
@@ -171,6 +173,9 @@ func ForUnmanaged(o output.Options) (*Printer, error) {
 // format is invalid.
 func ForHistory(o output.Options) (*Printer, error) {
 	return printerOf(o, output.OfHistory, func(b output.Base) output.Results {
+		if b.Format == output.HTML {
+			return html.NewPastChanges(b)
+		}
 		return report(b, table.NewPastChanges, document.NewPastChanges, nil)
 	})
 }
@@ -199,6 +204,9 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 // ForFights returns a printer for the "fights" verb. It returns an error if the format is invalid.
 func ForFights(o output.Options) (*Printer, error) {
 	return printerOf(o, output.OfFights, func(b output.Base) output.Results {
+		if b.Format == output.HTML {
+			return html.NewFights(b)
+		}
 		return report(b, table.NewFights, document.NewFights, nil)
 	})
 }

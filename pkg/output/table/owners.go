@@ -83,7 +83,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	version, columns := o.Ref.GVK.GroupVersion().String(), format.Within(t.Width, figures+format.Indent)
 	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
 	for i, s := range o.Holdings {
-		names[i] = ownerCell{text: noOwner, faint: true}
+		names[i] = ownerCell{text: format.NoOwner, faint: true}
 		if s.Owner != (managedfields.Owner{}) {
 			names[i] = ownerCell{text: format.OwnerWithin(atVersion(s.Owner, version), t.Now(), columns), manager: s.Owner.Manager}
 		}
@@ -159,7 +159,7 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	case line.unownable:
 		return []ownerCell{{text: unownable, faint: true}}
 	case len(line.owners) == 0:
-		return []ownerCell{{text: noOwner, faint: true}}
+		return []ownerCell{{text: format.NoOwner, faint: true}}
 	}
 	out := make([]ownerCell, len(line.owners))
 	for i, o := range line.owners {
@@ -370,7 +370,7 @@ func commented(line yamlLine, version string, now time.Time) string {
 	case line.part, line.unownable:
 		return line.text
 	case len(line.owners) == 0:
-		return line.text + "  # " + noOwner
+		return line.text + "  # " + format.NoOwner
 	default:
 		return line.text + "  # " + format.OwnerList(atVersions(line.owners, version), now)
 	}

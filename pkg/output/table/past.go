@@ -62,7 +62,7 @@ func records(base output.Base, b *strings.Builder, p event.Past) {
 		format.Below(b, format.ErrorLines(h.Err, format.Columns(base.Width)), "    ", base.Width)
 		return
 	case p.Rolls && len(h.Transitions) == 0:
-		format.Below(b, coverageLines(h.Coverage, base.Now()), "  ", base.Width)
+		format.Below(b, format.Coverage(h.Coverage, base.Now()), "  ", base.Width)
 		return
 	}
 	t := &ownersTable{Base: base}
