@@ -138,7 +138,7 @@ test: $(TESTED) ## run the tests that each change must pass, on a control plane
 	$(GOTEST) -timeout 30m $(LONGEST_FIRST)
 
 .PHONY: test-full
-test-full: $(TESTED) ## run all tests: every row and page, releases, judges, benchmark results; nightly in CI
+test-full: $(TESTED) $(BIN)/k9s ## run all tests: every row and page, releases, judges, k9s, benchmark results; nightly in CI
 	TEST_FULL=1 $(GOTEST) -timeout 90m $(LONGEST_FIRST)
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='--short --set none'
@@ -230,6 +230,9 @@ $(BIN)/jq: test/tools/jq/go.mod test/tools/jq/go.sum
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
 	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(TOOLS)/helm helm.sh/helm/v4/cmd/helm
+
+$(BIN)/k9s: test/tools/k9s/go.mod test/tools/k9s/go.sum
+	$(GO) build -C test/tools/k9s -trimpath -ldflags '-s -w' -o $(TOOLS)/k9s github.com/derailed/k9s
 
 $(BIN)/krew: test/tools/krew/go.mod test/tools/krew/go.sum
 	$(GO) build -C test/tools/krew -trimpath -ldflags '-s -w' -o $(TOOLS)/krew sigs.k8s.io/krew/cmd/krew
