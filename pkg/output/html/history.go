@@ -129,7 +129,7 @@ func percent(x float64) string { return fmt.Sprintf("%.3f%%", x) }
 // class returns the class of the fields of owners. Those of several owners have the first one's.
 func (d *drawing) class(owners []managedfields.Owner) string {
 	if len(owners) == 0 {
-		return "band nobody"
+		return "band unowned"
 	}
 	i := slices.Index(d.managers, owners[0].Manager)
 	if i < 0 || i >= colours {
@@ -198,7 +198,7 @@ func (d *drawing) legend(m *markup) {
 	if len(d.managers) > colours {
 		item("band other", "other managers")
 	}
-	item("band nobody", "no owner")
+	item("band unowned", "no owner")
 	if len(d.gaps) > 0 {
 		item("gap", "not watched")
 	}

@@ -18,7 +18,7 @@ th:nth-child(1) { width: 22%; } th:nth-child(2), th:nth-child(3) { width: 17%; }
 .m0 { fill: var(--m0); } .m1 { fill: var(--m1); } .m2 { fill: var(--m2); } .m3 { fill: var(--m3); }
 .m4 { fill: var(--m4); } .m5 { fill: var(--m5); } .m6 { fill: var(--m6); } .m7 { fill: var(--m7); }
 .other { fill: var(--other); }
-.nobody { fill: none; stroke: var(--ink); stroke-dasharray: 4 3; }
+.unowned { fill: none; stroke: var(--ink); stroke-dasharray: 4 3; }
 .gap { fill: url(#gap); stroke: var(--ink); }
 .often { fill: url(#often); }
 .paper { fill: var(--paper); }

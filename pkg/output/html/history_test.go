@@ -152,8 +152,8 @@ const contrastOf = `(() => {
   const paper = light(getComputedStyle(document.body).backgroundColor);
   const contrast = color => { const l = light(color); return (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05); };
   let least = 100;
-  for (const e of document.querySelectorAll('rect.band:not(.nobody)')) least = Math.min(least, contrast(getComputedStyle(e).fill));
-  for (const e of document.querySelectorAll('rect.nobody, circle')) least = Math.min(least, contrast(getComputedStyle(e).stroke));
+  for (const e of document.querySelectorAll('rect.band:not(.unowned)')) least = Math.min(least, contrast(getComputedStyle(e).fill));
+  for (const e of document.querySelectorAll('rect.unowned, circle')) least = Math.min(least, contrast(getComputedStyle(e).stroke));
   for (const e of document.querySelectorAll('h1, h2, p, td, th, li, label, code')) least = Math.min(least, contrast(getComputedStyle(e).color) / 1.5);
   return least;
 })()`
