@@ -16,6 +16,9 @@ type Past struct {
 	// Records is what the webhook recorded about paths outside the revisions' changes; its Err says
 	// why nothing is known.
 	Records *History
+	// Deletions are those of objects with this name, with the newest first. If the object does not
+	// exist, Records is nil.
+	Deletions []Deletion
 }
 
 // RollReason says why a revision was made.

@@ -81,7 +81,7 @@ func (s *State) Handle(e event.Event) {
 		s.result(e.Ref, e.Action)
 	case event.Given:
 		s.result(e.Ref, e.Action)
-	case event.Owned, event.Set, event.Surveyed, event.Unmanaged, event.PastChanges, event.Past, event.Deprecations, event.Fights, event.Unready, event.Releases, event.Migrated, event.MigrationEnded:
+	case event.Owned, event.Set, event.Surveyed, event.Unmanaged, event.PastChanges, event.Past, event.Deletions, event.Deprecations, event.Fights, event.Unready, event.Releases, event.Migrated, event.MigrationEnded:
 		s.Begun = true
 	case event.LeftOut:
 		s.LeftOut = append(s.LeftOut, e.Err)

@@ -9,12 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -54,7 +57,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, e.deleted(ctx, ref, err))
 			continue
 		}
 		owned, err := e.owned(u)
@@ -72,6 +75,19 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 		faults = append(faults, ErrHistoryUnknown)
 	}
 	return errors.Join(faults...)
+}
+
+// deleted adds to a not-found error where the deletion of the object is recorded.
+func (e *Engine) deleted(ctx context.Context, ref object.Ref, err error) error {
+	if !e.History || !apierrors.IsNotFound(err) {
+		return err
+	}
+	found, unread := DeletionsOf(ctx, e.Reader, ref)
+	if unread != nil || len(found) == 0 {
+		return err
+	}
+	see := command.Kubectl(append([]string{"k8sconnect", "history"}, strings.Fields(ref.String())...)...)
+	return object.Hinted("its deletion is recorded: "+see, "%w", err)
 }
 
 func (e *Engine) owned(u *unstructured.Unstructured) (event.Owned, error) {

@@ -53,7 +53,7 @@ func groups() []group {
 	return []group{
 		{
 			"Input",
-			[]string{"filename", "apply recursive", "diff recursive", "kustomize", "selector", "all-namespaces", "helm-release", "chart-output", "helm-releases", "inventory-of", "deprecated release"},
+			[]string{"filename", "apply recursive", "diff recursive", "kustomize", "selector", "all-namespaces", "helm-release", "chart-output", "helm-releases", "inventory-of", "deprecated release", "deleted", "history since"},
 			[]string{"recursive", "all", "field-selector", "skip-non-objects", "skip-invalid", "duplicates", "helm-hooks", "config", "local"},
 		},
 		{

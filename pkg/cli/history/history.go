@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +31,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/rollouts"
 )
 
-type flags struct{ output string }
+type flags struct {
+	deleted    bool
+	everywhere bool
+	since      time.Duration
+	output     string
+}
 
 type options struct {
 	targets target.Targets
@@ -41,12 +48,16 @@ type options struct {
 func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "history TYPE/NAME… | TYPE NAME…",
-		Short: "Show why a workload rolled, and who changed it",
+		Use:   "history TYPE/NAME… | TYPE NAME… | --deleted [TYPE]",
+		Short: "Show why a workload rolled, and who deleted what",
 		Long: `Show each revision of a Deployment, StatefulSet or DaemonSet, newest first: the
 reason, the paths of the Pod template that changed with their old and new
 values, and who changed them. Below them, and for all other kinds, show the
-changes of owners that the webhook recorded. Nothing is changed.
+changes of owners and the deletions that the webhook recorded. Nothing is
+changed.
+
+With --deleted, list the deletions in the namespace, of one TYPE, or everywhere
+with -A, newest first.
 
 Managed fields prove a writer only while its value is unchanged, and only if it
 has not written since. Users are known only from the webhook. Everything else is
@@ -58,19 +69,41 @@ Exit status: 0 shown; 2 could not tell.`,
 
   # Which revisions were restarts?
   kubectl k8sconnect history deploy/web -o json |
-    jq '.objects[].revisions[] | select(.reason == "restart")'`,
-		Args:              cobra.MinimumNArgs(1),
+    jq '.objects[].revisions[] | select(.reason == "restart")'
+
+  # Who deleted what in the last hour?
+  kubectl k8sconnect history --deleted -A --since=1h`,
 		ValidArgsFunction: completion.Targets(c),
-		RunE:              verb.Runner(c, streams, f.toOptions),
+		RunE:              verb.Runner(c, streams, f.choose),
 	}
 	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "List deletions; needs the webhook")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "With --deleted, all namespaces, and cluster-scoped objects")
+	cmd.Flags().Var((*verb.Period)(&f.since), "since", "With --deleted, only deletions no older than this, such as 1h or 2d")
 	verb.OutputFlag(cmd, &f.output, output.OfPast, "")
 	return cmd
 }
 
+func (f *flags) choose(in verb.Invocation) (verb.Options, error) {
+	if f.deleted {
+		return f.toDeletions(in)
+	}
+	for _, flag := range []string{"all-namespaces", "since"} {
+		if in.Cmd.Flags().Changed(flag) {
+			return nil, errors.New("--" + flag + " requires --deleted")
+		}
+	}
+	return f.toOptions(in)
+}
+
 func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	o := &options{}
-	targetsErr := o.targets.Read(in.Args)
+	var targetsErr error
+	if len(in.Args) == 0 {
+		targetsErr = object.Hinted("write TYPE/NAME, or list what was deleted with --deleted", "no object named")
+	} else {
+		targetsErr = o.targets.Read(in.Args)
+	}
 	if targetsErr == nil && len(o.targets.Named) == 0 {
 		targetsErr = object.Hinted("write TYPE/NAME", "no object named: %q is read as a TYPE", in.Args[0])
 	}
@@ -104,7 +137,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 			continue
 		}
 		o.out.Print(past)
-		unknown = unknown || !past.Rolls && past.Records.Err != nil
+		unknown = unknown || !past.Rolls && past.Records != nil && past.Records.Err != nil
 	}
 	if err := errors.Join(faults...); err != nil || !unknown {
 		return err
@@ -115,8 +148,16 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target) (event.Past, error) {
 	past := event.Past{Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}}
 	u, err := reader.Read(ctx, past.Ref)
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return past, err
+	}
+	var recordErr error
+	past.Deletions, recordErr = owners.DeletionsOf(ctx, reader, past.Ref)
+	if err != nil {
+		if len(past.Deletions) > 0 {
+			return past, nil
+		}
+		return past, errors.Join(err, recordErr)
 	}
 	past.Records = owners.Past(ctx, reader, reader.Now, u)
 	if _, past.Rolls = rollouts.KeptIn(t.Kind.GVK.GroupKind()); !past.Rolls {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,7 +93,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including those in the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners; needs the webhook")
-	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes no older than this, such as 24h or 7d")
+	cmd.Flags().Var((*verb.Period)(&flags.since), "since", "With --history, only changes no older than this, such as 24h or 7d")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
@@ -125,29 +123,6 @@ func (f *flags) choose(in verb.Invocation) (verb.Options, error) {
 	}
 	return f.toOptions(in)
 }
-
-// period is a duration that also accepts days.
-type period time.Duration
-
-func (p *period) Set(text string) error {
-	const day = 24 * time.Hour
-	if days, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 12); err == nil && strings.HasSuffix(text, "d") {
-		*p = period(time.Duration(days) * day)
-		return nil
-	}
-	d, err := time.ParseDuration(text)
-	*p = period(d)
-	return err
-}
-
-func (p *period) String() string {
-	if *p == 0 {
-		return ""
-	}
-	return time.Duration(*p).String()
-}
-
-func (*period) Type() string { return "duration" }
 
 func (f *flags) checkSince(cmd *cobra.Command) error {
 	switch {

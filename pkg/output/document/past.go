@@ -26,6 +26,73 @@ type pastObject struct {
 	Lost      int                 `json:"historyLost,omitempty"`
 	Coverage  *event.Coverage     `json:"historyCoverage,omitempty"`
 	Error     *fault              `json:"historyError,omitempty"`
+	Deletions []deletionEntry     `json:"deletions,omitempty"`
+}
+
+type deletionsResult struct {
+	header
+	Deletions []deletionEntry `json:"deletions"`
+	Dropped   int             `json:"dropped,omitempty"`
+	Until     time.Time       `json:"droppedUntil,omitzero"`
+	Coverage  event.Coverage  `json:"coverage"`
+	Limits    []string        `json:"limits,omitempty"`
+}
+
+type deletionEntry struct {
+	objectName
+	UID     string                `json:"uid"`
+	Asked   time.Time             `json:"asked,omitzero"`
+	Gone    time.Time             `json:"gone,omitzero"`
+	By      string                `json:"by"`
+	User    string                `json:"user,omitempty"`
+	Several bool                  `json:"several,omitempty"`
+	Via     *viaEntry             `json:"via,omitempty"`
+	Owners  []managedfields.Owner `json:"owners,omitempty"`
+	Gap     bool                  `json:"gap,omitempty"`
+}
+
+type viaEntry struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// NewDeletions returns the document of deletions.
+func NewDeletions(b output.Base) output.Results {
+	return output.AtEnd(func(d event.Deletions) error {
+		return writeDocument(b, deletionsResult{
+			header: newHeader(b, "DeletionsResult"), Deletions: orEmpty(deletionsOf(d.Found)), Dropped: d.Dropped, Until: d.Until,
+			Coverage: d.Coverage, Limits: d.Limits,
+		})
+	})
+}
+
+func deletionsOf(all []event.Deletion) []deletionEntry {
+	var out []deletionEntry
+	for _, d := range all {
+		entry := deletionEntry{
+			objectName: nameOf(d.Ref), UID: d.UID, Asked: d.Asked, Gone: d.Gone, By: d.By, User: d.User, Several: d.Several, Owners: d.Owners, Gap: d.Gap,
+		}
+		if d.Via != "" {
+			entry.Via = &viaEntry{d.ViaKind, d.Via}
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+// NewDeletionsMarkdown returns the Markdown output of deletions.
+func NewDeletionsMarkdown(b output.Base) output.Results {
+	return output.Printed(b, func(d event.Deletions) string {
+		var b strings.Builder
+		b.WriteString("| Deletion | Cause | Last owners |\n| --- | --- | --- |\n")
+		for _, one := range d.Found {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", inMarkdown(format.DeletionHead(one)), inMarkdown(format.DeletionCause(one)), inMarkdown(format.OwnerList(one.Owners, time.Time{})))
+		}
+		for _, line := range format.DeletionsDropped(d) {
+			b.WriteString("\n" + inMarkdown(line) + "\n")
+		}
+		return b.String()
+	})
 }
 
 type revisionEntry struct {
@@ -63,7 +130,7 @@ func NewPast(b output.Base) output.Results {
 }
 
 func pastOf(p event.Past) pastObject {
-	o := pastObject{objectName: nameOf(p.Ref)}
+	o := pastObject{objectName: nameOf(p.Ref), Deletions: deletionsOf(p.Deletions)}
 	if p.Rolls {
 		revisions := []revisionEntry{}
 		for _, r := range p.Revisions {
@@ -136,6 +203,9 @@ func pastMarkdown(base output.Base, p event.Past) string {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", format.Stamp(t.Last), inMarkdown(path),
 				inMarkdown(format.OwnerList(t.From, time.Time{})), inMarkdown(format.OwnerList(t.To, time.Time{})), inMarkdown(t.User))
 		}
+	}
+	for _, d := range p.Deletions {
+		b.WriteString("- " + inMarkdown(format.DeletionHead(d)+", "+format.DeletionCause(d)) + "\n")
 	}
 	return b.String()
 }

@@ -59,3 +59,36 @@ func TestPast(t *testing.T) {
 		})
 	}
 }
+
+func deletions() event.Deletions {
+	flux := []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}}
+	at := func(kind, namespace, name string, d event.Deletion) event.Deletion {
+		d.Ref, d.UID, d.Gone = ref("v1", kind, namespace, name), name, noon()
+		return d
+	}
+	with := event.Deletion{By: "namespace", ViaKind: "Namespace", Via: "old"}
+	asked := at("PersistentVolumeClaim", "shop", "data", event.Deletion{By: "user", User: "jane", Asked: noon(), Owners: flux})
+	asked.Gone = time.Time{}
+	return event.Deletions{
+		Where: " in the cluster", From: noon().Add(-time.Hour), Dropped: 12, Until: noon().Add(-time.Minute),
+		Coverage: event.Coverage{Since: noon().Add(-24 * time.Hour)},
+		Found: []event.Deletion{
+			asked,
+			at("ConfigMap", "old", "a", with), at("ConfigMap", "old", "b", with), at("Pod", "old", "c", with),
+			at("ConfigMap", "shop", "one", event.Deletion{By: "user", User: "jane", Asked: noon().Add(-time.Minute), Owners: flux}),
+			at("Pod", "shop", "two", event.Deletion{By: "owner", ViaKind: "Job", Via: "backup"}),
+			at("Pod", "shop", "three", event.Deletion{By: "controller", User: "system:serviceaccount:kube-system:job-controller"}),
+			at("Pod", "shop", "four", event.Deletion{By: "unknown", Gap: true}),
+			at("Pod", "shop", "five", event.Deletion{By: "user", Several: true}),
+		},
+	}
+}
+
+// Objects that went with one owner or namespace share a line; JSON has all of them.
+func TestDeletions(t *testing.T) {
+	for _, format := range []string{output.Table, output.JSON, output.Markdown} {
+		t.Run(format, func(t *testing.T) {
+			golden(t, "deletions-"+format, run(t, printer.ForDeletions, output.Options{Format: format, Width: columns(80)}, []event.Event{deletions()}))
+		})
+	}
+}

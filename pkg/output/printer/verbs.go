@@ -190,6 +190,16 @@ func ForPast(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForDeletions returns a printer for recorded deletions. It returns an error if the format is invalid.
+func ForDeletions(o output.Options) (*Printer, error) {
+	return printerOf(o, output.OfPast, func(b output.Base) output.Results {
+		if b.Format == output.Markdown {
+			return document.NewDeletionsMarkdown(b)
+		}
+		return report(b, table.NewDeletions, document.NewDeletions, nil)
+	})
+}
+
 // ForDeprecated returns a printer for the "deprecated" verb. It returns an error if the format is
 // invalid.
 func ForDeprecated(o output.Options) (*Printer, error) {

@@ -40,6 +40,9 @@ func past(base output.Base, p event.Past) string {
 		}
 	}
 	records(base, &b, p)
+	for _, d := range p.Deletions {
+		format.Below(&b, format.DeletionLines(d), "  ", base.Width)
+	}
 	return b.String()
 }
 

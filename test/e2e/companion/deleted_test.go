@@ -3,6 +3,8 @@ package companion_test
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,5 +165,89 @@ func (*client) must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The verb history finds an object that is gone, and lists deletions. What went with a namespace is
+// one line, and can be read only with rights outside it.
+func TestHistoryOfDeleted(t *testing.T) {
+	jane := newClient(t, "jane@example.com")
+	jane.namespace(t, "told")
+	one := jane.apply(t, configMaps, configMap("told", "one", ""), "flux")
+	held := jane.apply(t, configMaps, configMap("told", "held", ", finalizers: [example.com/wait]"), "flux")
+	for _, name := range []string{"one", "held"} {
+		jane.must(t, jane.Resource(configMaps).Namespace("told").Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	jane.awaitFate(t, "one", one.GetUID(), fate{By: ownership.ByUser, User: "jane@example.com", Gone: true})
+	jane.awaitFate(t, "held", held.GetUID(), fate{By: ownership.ByUser, User: "jane@example.com"})
+	message, status := jane.plugin(t, "history", "cm/one", "-n", "told")
+	jane.like(t, message, status, 0, `configmap/one -n told
+  …Z  deleted  configmap/one -n told
+      by the user jane@example.com
+      last owners: flux (Apply)
+`)
+	message, status = jane.plugin(t, "owners", "cm/one", "-n", "told", "--history")
+	if status != 2 || !strings.Contains(message, "its deletion is recorded: kubectl k8sconnect history configmap/one -n told") {
+		t.Errorf("status %d: %s", status, message)
+	}
+	jane.apply(t, configMaps, configMap("told", "one", ""), "flux") // again
+	message, status = jane.plugin(t, "history", "cm/one", "-n", "told")
+	jane.like(t, message, status, 0, `configmap/one -n told
+  history
+…
+  …Z  deleted  configmap/one -n told
+      by the user jane@example.com
+      last owners: flux (Apply)
+`)
+	message, status = jane.plugin(t, "history", "--deleted", "-n", "told", "--since=1h")
+	jane.like(t, message, status, 0, `…Z  deletion asked, not seen gone  configmap/held -n told
+    by the user jane@example.com
+    last owners: flux (Apply)
+…Z  deleted  configmap/one -n told
+    by the user jane@example.com
+    last owners: flux (Apply)
+
+2 deletions in the namespace told since …
+watched since …
+…
+`)
+	if message, status = jane.plugin(t, "history", "cm/nosuch", "-n", "told"); status != 2 || !strings.Contains(message, `"nosuch" not found`) {
+		t.Errorf("status %d: %s", status, message)
+	}
+	if message, status = jane.plugin(t, "history", "--deleted", "services", "-n", "told", "-o", "json"); status != 0 || !strings.Contains(message, `"deletions": []`) {
+		t.Errorf("status %d: %s", status, message)
+	}
+	_, err := jane.Resource(configMaps).Namespace("told").Patch(t.Context(), "held", types.JSONPatchType, []byte(`[{"op": "remove", "path": "/metadata/finalizers"}]`), metav1.PatchOptions{})
+	jane.must(t, err)
+
+	jane.namespace(t, "told-going")
+	var inside []*unstructured.Unstructured
+	for n := range 3 {
+		inside = append(inside, jane.apply(t, configMaps, configMap("told-going", fmt.Sprint("x-", n), ""), "flux"))
+	}
+	jane.must(t, jane.Resource(namespaces).Delete(t.Context(), "told-going", metav1.DeleteOptions{}))
+	for _, o := range inside {
+		jane.awaitFate(t, "in a namespace", o.GetUID(), fate{By: ownership.ByNamespace, Via: "Namespace/told-going", Gone: true})
+	}
+	message, status = jane.plugin(t, "history", "--deleted", "-A", "--since=1h")
+	if status != 0 || !strings.Contains(message, "  deleted  namespace/told-going\n    by the user jane@example.com, asked at ") ||
+		!regexp.MustCompile(`(?m)^\S+Z  deleted  .*ConfigMaps?.*\n    with their namespace/told-going$`).MatchString(message) {
+		t.Errorf("status %d: %s", status, message)
+	}
+	message, status = jane.plugin(t, "history", "cm/x-1", "-n", "told-going")
+	if status != 0 || !strings.Contains(message, "with its namespace/told-going") {
+		t.Errorf("status %d: %s", status, message)
+	}
+}
+
+// like compares output with an expectation, in which … stands for anything within a line and, alone
+// on a line, for any lines.
+func (*client) like(t *testing.T, got string, status, wantStatus int, want string) {
+	t.Helper()
+	pattern := regexp.QuoteMeta(want)
+	pattern = strings.ReplaceAll(pattern, "\n…\n", "\n(?:.*\n)*?")
+	pattern = strings.ReplaceAll(pattern, "…", ".*")
+	if status != wantStatus || !regexp.MustCompile(`\A`+pattern+`\z`).MatchString(got) {
+		t.Errorf("status %d, got:\n%s\nwant:\n%s", status, got, want)
 	}
 }

@@ -1,0 +1,82 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+)
+
+type deletedOptions struct {
+	// targets is empty for all kinds.
+	targets    target.Targets
+	everywhere bool
+	since      time.Duration
+	run        string
+	out        *printer.Printer
+}
+
+func (f *flags) toDeletions(in verb.Invocation) (*deletedOptions, error) {
+	o := &deletedOptions{everywhere: f.everywhere, since: f.since}
+	var targetsErr, sinceErr error
+	if target.NameObjects(in.Args) {
+		targetsErr = object.Hinted("leave out --deleted: the history of an object has its deletions", "--deleted takes a TYPE, and no names")
+	} else if len(in.Args) > 0 {
+		targetsErr = o.targets.Read(in.Args)
+		o.targets.Everywhere = f.everywhere
+	}
+	if in.Cmd.Flags().Changed("since") && f.since <= 0 {
+		sinceErr = errors.New("--since must be positive, such as 24h")
+	}
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForDeletions(print)
+	return o, errors.Join(targetsErr, sinceErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+func (o *deletedOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+func (o *deletedOptions) work(ctx context.Context, in verb.Invocation) error {
+	server, err := in.Connect(ctx, o.run, 0, o.out.Print)
+	if err != nil {
+		return err
+	}
+	var q owners.Query
+	where := " in the cluster"
+	if !o.everywhere {
+		if q.Namespace, _, err = in.Namespace(); err != nil {
+			return err
+		}
+		where = " in the namespace " + q.Namespace
+	}
+	if len(o.targets.Types) > 0 {
+		found, err := o.targets.Resolve(ctx, in.Connection, server)
+		if err != nil {
+			return err
+		}
+		for _, t := range found {
+			q.Places = append(q.Places, owners.Place{Kind: t.Kind.GVK.GroupKind(), Namespace: t.Namespace})
+		}
+	}
+	if o.since > 0 {
+		q.From = server.Now().Add(-o.since)
+	}
+	found, err := q.Deletions(ctx, target.ExplainingReader{Client: server}, server.Now())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil || len(found.Found) > 0 {
+		found.Where = where
+		o.out.Print(found)
+	}
+	return err
+}

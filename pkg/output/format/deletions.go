@@ -1,0 +1,67 @@
+package format
+
+import (
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// DeletionHead says which object was deleted, and when. An object that a finalizer may hold up is not
+// called gone.
+func DeletionHead(d event.Deletion) string {
+	switch {
+	case d.Gone.IsZero() && d.Asked.IsZero():
+		return "deletion asked, not seen gone  " + Name(d.Ref)
+	case d.Gone.IsZero():
+		return Stamp(d.Asked) + "  deletion asked, not seen gone  " + Name(d.Ref)
+	case d.Gap:
+		return "before " + Stamp(d.Gone) + "  deleted  " + Name(d.Ref)
+	}
+	return Stamp(d.Gone) + "  deleted  " + Name(d.Ref)
+}
+
+// DeletionCause says who deleted an object, as far as that is known.
+func DeletionCause(d event.Deletion) string {
+	via := ""
+	if d.Via != "" {
+		via = text.Printable(strings.ToLower(d.ViaKind) + "/" + d.Via)
+	}
+	switch {
+	case d.Several:
+		return "by one of several users who asked at the same time"
+	case d.By == "namespace":
+		return "with its " + via
+	case d.By == "owner" && via != "":
+		return "with its owner " + via + ", by the garbage collector"
+	case d.By == "owner":
+		return "by the garbage collector"
+	case d.By == "controller":
+		return "by the controller " + text.Printable(d.User)
+	case d.User != "":
+		return "by the user " + text.Printable(d.User)
+	}
+	return "user unknown: the API server did not ask the webhook"
+}
+
+// DeletionLines returns a deletion for people.
+func DeletionLines(d event.Deletion) []string {
+	cause := DeletionCause(d)
+	if !d.Gone.IsZero() && !d.Asked.IsZero() && d.Gone.Sub(d.Asked) >= time.Second {
+		cause += ", asked at " + Stamp(d.Asked)
+	}
+	lines := []string{DeletionHead(d), "    " + cause}
+	if owners := OwnerList(d.Owners, time.Time{}); owners != "" {
+		lines = append(lines, "    last owners: "+owners)
+	}
+	return lines
+}
+
+// DeletionsDropped says what is missing from a list of deletions.
+func DeletionsDropped(d event.Deletions) []string {
+	if d.Dropped == 0 {
+		return nil
+	}
+	return []string{text.Count(d.Dropped, "more deletion") + " did not fit into the records, the latest at " + Stamp(d.Until)}
+}

@@ -1,0 +1,56 @@
+package table
+
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// NewDeletions returns the table of deletions. What went with the same owner or namespace is one
+// line, unless the output is verbose.
+func NewDeletions(b output.Base) output.Results {
+	return output.Printed(b, func(d event.Deletions) string {
+		var out strings.Builder
+		for _, group := range format.Grouped(d.Found, func(d event.Deletion) string { return followed(b, d) }) {
+			lines := format.DeletionLines(group[0])
+			if len(group) > 1 {
+				lines = followers(group)
+			}
+			format.Below(&out, lines, "", b.Width)
+		}
+		if len(d.Found) > 0 {
+			out.WriteString("\n")
+		}
+		lines := append([]string{text.Count(len(d.Found), "deletion") + text.Printable(d.Where) + sinceFrom(d.From, b.Now())}, format.Coverage(d.Coverage, b.Now())...)
+		for _, limit := range d.Limits {
+			lines = append(lines, text.Printable(limit))
+		}
+		format.Below(&out, append(lines, format.DeletionsDropped(d)...), "", b.Width)
+		return out.String()
+	})
+}
+
+// followed returns a key that is the same for deletions with the same cause, and its own for others.
+func followed(b output.Base, d event.Deletion) string {
+	if b.Verbose || d.Via == "" || d.Gone.IsZero() {
+		return d.Ref.String() + d.UID
+	}
+	return "\x00" + d.By + "/" + d.ViaKind + "/" + d.Ref.Namespace + "/" + d.Via
+}
+
+func followers(group []event.Deletion) []string {
+	refs := make([]object.Ref, len(group))
+	for i, d := range group {
+		refs[i] = d.Ref
+	}
+	cause := strings.Replace(format.DeletionCause(group[0]), "with its ", "with their ", 1)
+	where := ""
+	if group[0].By != "namespace" && group[0].Ref.Namespace != "" {
+		where = " -n " + text.Printable(group[0].Ref.Namespace)
+	}
+	return []string{format.Stamp(group[0].Gone) + "  deleted  " + format.KindCounts(refs) + where, "    " + cause}
+}
