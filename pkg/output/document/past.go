@@ -19,36 +19,52 @@ type pastResult struct {
 
 type pastObject struct {
 	objectName
-	// Revisions is omitted for a kind that has none.
-	Revisions *[]revisionEntry    `json:"revisions,omitempty"`
-	History   *[]event.Transition `json:"history,omitempty"`
-	Dropped   int                 `json:"historyDropped,omitempty"`
-	Lost      int                 `json:"historyLost,omitempty"`
-	Coverage  *event.Coverage     `json:"historyCoverage,omitempty"`
-	Error     *fault              `json:"historyError,omitempty"`
-	Deletions []deletionEntry     `json:"deletions,omitempty"`
+	// The newest first. Omitted for a kind that has none.
+	Revisions *[]revisionEntry `json:"revisions,omitempty"`
+	// As in an OwnersResult, without the changes that belong to a revision.
+	History *[]event.Transition `json:"history,omitempty"`
+	// How many transitions did not fit into the record.
+	Dropped int `json:"historyDropped,omitempty"`
+	// How many transitions the webhook could not record.
+	Lost     int             `json:"historyLost,omitempty"`
+	Coverage *event.Coverage `json:"historyCoverage,omitempty"`
+	// Why the history is unknown; replaces history.
+	Error *fault `json:"historyError,omitempty"`
+	// Deletions of objects with this name, with the newest first.
+	Deletions []deletionEntry `json:"deletions,omitempty"`
 }
 
 type deletionsResult struct {
 	header
+	// The newest first.
 	Deletions []deletionEntry `json:"deletions"`
-	Dropped   int             `json:"dropped,omitempty"`
-	Until     time.Time       `json:"droppedUntil,omitzero"`
-	Coverage  event.Coverage  `json:"coverage"`
-	Limits    []string        `json:"limits,omitempty"`
+	// How many did not fit into the records.
+	Dropped int `json:"dropped,omitempty"`
+	// Time of the latest that did not fit.
+	Until    time.Time      `json:"droppedUntil,omitzero"`
+	Coverage event.Coverage `json:"coverage"`
+	// What the list does not cover.
+	Limits []string `json:"limits,omitempty"`
 }
 
 type deletionEntry struct {
 	objectName
-	UID     string                `json:"uid"`
-	Asked   time.Time             `json:"asked,omitzero"`
-	Gone    time.Time             `json:"gone,omitzero"`
-	By      string                `json:"by"`
-	User    string                `json:"user,omitempty"`
-	Several bool                  `json:"several,omitempty"`
-	Via     *viaEntry             `json:"via,omitempty"`
-	Owners  []managedfields.Owner `json:"owners,omitempty"`
-	Gap     bool                  `json:"gap,omitempty"`
+	UID string `json:"uid"`
+	// When the API server asked the webhook.
+	Asked time.Time `json:"asked,omitzero"`
+	// When the object was gone. Omitted if it may still exist.
+	Gone time.Time `json:"gone,omitzero"`
+	// One of user, controller, owner, namespace and unknown.
+	By   string `json:"by"`
+	User string `json:"user,omitempty"`
+	// Whether several users asked at the same time.
+	Several bool `json:"several,omitempty"`
+	// The owner or the namespace that went.
+	Via *viaEntry `json:"via,omitempty"`
+	// The last owners of the object's fields.
+	Owners []managedfields.Owner `json:"owners,omitempty"`
+	// The object went while the webhook was not watching; gone is then too late.
+	Gap bool `json:"gap,omitempty"`
 }
 
 type viaEntry struct {
@@ -96,23 +112,31 @@ func NewDeletionsMarkdown(b output.Base) output.Results {
 }
 
 type revisionEntry struct {
-	// Revision is omitted if the template is not rolled out yet.
-	Revision    int64            `json:"revision,omitempty"`
-	Kept        any              `json:"kept,omitempty"`
-	Live        bool             `json:"live,omitempty"`
-	Reason      event.RollReason `json:"reason"`
-	Time        time.Time        `json:"time,omitzero"`
-	After       time.Time        `json:"after,omitzero"`
-	Of          int64            `json:"of,omitempty"`
-	Since       int64            `json:"since,omitempty"`
+	// Omitted if the template is not rolled out yet.
+	Revision int64 `json:"revision,omitempty"`
+	// The ReplicaSet or ControllerRevision that has the template.
+	Kept any `json:"kept,omitempty"`
+	// Whether the object has this template now.
+	Live bool `json:"live,omitempty"`
+	// One of created, restart, undo, image-policy, images, template and unknown.
+	Reason event.RollReason `json:"reason"`
+	Time   time.Time        `json:"time,omitzero"`
+	// Present if the time is unknown: the revision is newer.
+	After time.Time `json:"after,omitzero"`
+	// The revision that an undo restores.
+	Of int64 `json:"of,omitempty"`
+	// The revision with which changes compares.
+	Since int64 `json:"since,omitempty"`
+	// The annotation kubernetes.io/change-cause.
 	ChangeCause string           `json:"changeCause,omitempty"`
 	Changes     []revisionChange `json:"changes"`
 }
 
 type revisionChange struct {
 	changedPath
+	// Whether items of a list only changed places; from and to have their keys.
 	Order bool `json:"order,omitempty"`
-	// Writer is null if it is unknown.
+	// Null if it is unknown; owners then has the present owners of the value.
 	Writer *managedfields.Owner `json:"writer"`
 	Time   time.Time            `json:"time,omitzero"`
 	User   string               `json:"user,omitempty"`
@@ -121,7 +145,7 @@ type revisionChange struct {
 // NewPast returns the document of the "history" verb.
 func NewPast(b output.Base) output.Results {
 	return output.Together(func(all []event.Past) error {
-		out := pastResult{header: newHeader(b, "HistoryResult"), Objects: []pastObject{}}
+		out := pastResult{header: newHeader(b, "PastResult"), Objects: []pastObject{}}
 		for _, p := range all {
 			out.Objects = append(out.Objects, pastOf(p))
 		}

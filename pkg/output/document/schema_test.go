@@ -36,6 +36,8 @@ func TestSchemas(t *testing.T) {
 		"MigrationResult":  {apiVersion, migrationResult{}},
 		"SetsResult":       {apiVersion, setsResult{}},
 		"DeprecatedResult": {apiVersion, deprecatedResult{}},
+		"PastResult":       {apiVersion, pastResult{}},
+		"DeletionsResult":  {apiVersion, deletionsResult{}},
 		"FightsResult":     {apiVersion, fightsResult{}},
 		"UnreadyResult":    {apiVersion, unreadyResult{}},
 		"ReleasesResult":   {apiVersion, releasesResult{}},

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NewDeletions returns the table of deletions. What went with the same owner or namespace is one
+// NewDeletions returns the table of deletions. Objects that went with one owner or namespace share a
 // line, unless the output is verbose.
 func NewDeletions(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deletions) string {

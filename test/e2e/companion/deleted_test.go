@@ -168,8 +168,8 @@ func (*client) must(t *testing.T, err error) {
 	}
 }
 
-// The verb history finds an object that is gone, and lists deletions. What went with a namespace is
-// one line, and can be read only with rights outside it.
+// The verb history finds an object that is gone, and lists deletions. Objects that went with a
+// namespace share a line.
 func TestHistoryOfDeleted(t *testing.T) {
 	jane := newClient(t, "jane@example.com")
 	jane.namespace(t, "told")
