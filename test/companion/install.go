@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -179,9 +180,16 @@ func (w *Companion) route(ctx context.Context) (err error) {
 // BePatient raises the webhook's timeout above the chart's: the API server ignores late responses,
 // and machines that run tests can be slow.
 func (w *Companion) BePatient(ctx context.Context) error {
-	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
-		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20}]`
-	_, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	configurations := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	is, err := configurations.Get(ctx, Release, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	var patch []string
+	for i := range is.Webhooks {
+		patch = append(patch, fmt.Sprintf(`{"op":"replace","path":"/webhooks/%d/timeoutSeconds","value":20}`, i))
+	}
+	_, err = configurations.Patch(ctx, Release, types.JSONPatchType, []byte("["+strings.Join(patch, ",")+"]"), metav1.PatchOptions{})
 	return err
 }
 
