@@ -155,10 +155,10 @@ func (b *book) schedule(p *pending, now time.Time) {
 	}
 }
 
-// lead makes everything due that no leader may have written.
+// lead sets whether this replica writes the deletions without a user.
 func (b *book) lead(leads bool) { b.leads = leads }
 
-// due returns the deletions to write now, by the record that they belong to. Each of them stays
+// dueNow returns the deletions to write now, by the record that they belong to. Each of them stays
 // pending until it is answered.
 func (b *book) dueNow(own string, now time.Time, all bool) map[types.NamespacedName][]*pending {
 	b.sweep(now)
@@ -191,11 +191,9 @@ func (b *book) sweep(now time.Time) {
 			b.close(uid, p)
 		}
 	}
-	for _, seen := range []map[types.UID]time.Time{b.went} {
-		for uid, at := range seen {
-			if now.Sub(at) > wentFor {
-				delete(seen, uid)
-			}
+	for uid, at := range b.went {
+		if now.Sub(at) > wentFor {
+			delete(b.went, uid)
 		}
 	}
 	for name, at := range b.namespaces {
