@@ -10,10 +10,11 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
 // site is the control plane for all pages.
-var site = cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}
+var site = cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1, AuditLog: "audit.log"}}
 
 var update = flag.Bool("update", false, "rewrite outputs and pictures that are stale")
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	default:
 		flag.Parse()
 		plugin.HeedSignals()
-		os.Exit(site.Main(m))
+		os.Exit(site.Main(reportjudge.Runner{M: m, Shared: &site, Elsewhere: true}))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/reportjudge"
 )
 
 // Every command on every page runs and prints the output that the page shows: the most read pages
@@ -95,6 +96,7 @@ func newDesk(t *testing.T, c *cluster.Cluster) *desk {
 	link(filepath.Join(root(t), "bin", "jq"), "jq")
 	d.environment = []string{
 		"PATH=" + d.bin + ":" + os.Getenv("PATH"), "REPO=" + root(t), "TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
+		reportjudge.Folder + "=" + os.Getenv(reportjudge.Folder),
 	}
 	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // left over by other users of the cluster
 		time.Sleep(200 * time.Millisecond)
