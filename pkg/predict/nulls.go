@@ -22,15 +22,17 @@ import (
 //
 // In Kubernetes' own kinds, and in CRDs outside their schemas, a null field means that the field is not set, a null text in a map or
 // list means "", and so does the empty key field of a list item if the key has a default. A null
-// stays if another manager owns the field: it asks for the removal of that manager's value. In
-// custom resources, a null may be a value, but not as part of a key.
+// stays if another manager owns the field and the live object has a value there: it asks for the
+// removal of that value. In custom resources, a null may be a value, but not as part of a key.
 func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (*unstructured.Unstructured, error) {
 	u := item.Object
 	if !hasUnset(u.Object, false) { // Most manifests: neither the types nor the owners are needed.
 		return u, nil
 	}
 	var sets []*fieldpath.Set
+	var there any
 	if live != nil {
+		there = live.Object
 		entries, err := managedfields.Entries(live)
 		if err != nil {
 			return u, err
@@ -42,25 +44,25 @@ func (p Predictor) withoutNulls(item plan.Item, live *unstructured.Unstructured,
 		}
 	}
 	if known := p.typeOf(item.Kind); known != nil && openapi.IsBuiltIn(known) {
-		return without(u, nulls{builtIn: true}, known, sets), nil
+		return without(u, there, nulls{builtIn: true}, known, sets), nil
 	}
 	// All kinds share the type of their metadata.
 	if known := p.typeOf(object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}); known != nil {
-		u = without(u, nulls{builtIn: true}, onlyMetadata{known}, sets)
+		u = without(u, there, nulls{builtIn: true}, onlyMetadata{known}, sets)
 	}
 	if types := p.schemaOf(item); types != nil {
 		switch {
 		case unsetInDefinition(u):
-			u = without(u, nulls{builtIn: true}, types(), sets)
+			u = without(u, there, nulls{builtIn: true}, types(), sets)
 		case nullInItem(u.Object, false):
-			u = without(u, nulls{}, types(), sets)
+			u = without(u, there, nulls{}, types(), sets)
 		}
 	}
 	return u, nil
 }
 
-func without(u *unstructured.Unstructured, n nulls, t openapi.Type, sets []*fieldpath.Set) *unstructured.Unstructured {
-	out, changed := n.value(u.Object, t, sets, nil)
+func without(u *unstructured.Unstructured, live any, n nulls, t openapi.Type, sets []*fieldpath.Set) *unstructured.Unstructured {
+	out, changed := n.value(u.Object, live, t, sets, nil)
 	object, isMap := out.(map[string]any)
 	if !changed || !isMap {
 		return u
@@ -99,22 +101,24 @@ type nulls struct {
 	builtIn bool
 }
 
-// value returns the value without its nulls. sets contains the fields of other managers. keys names
-// the key fields if the value is an item of a list.
-func (n nulls) value(v any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
+// value returns the value without its nulls. live is the value in the cluster, nil if unknown. sets
+// contains the fields of other managers. keys names the key fields if the value is an item of a list.
+func (n nulls) value(v, live any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
 	if t == nil || strings.HasPrefix(t.Name(), definitionSchema) {
 		return v, false // In a CRD's schema, a null can be a default or an example.
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return n.fields(v, t, sets, keys)
+		there, _ := live.(map[string]any)
+		return n.fields(v, there, t, sets, keys)
 	case []any:
-		return n.items(v, t, sets)
+		there, _ := live.([]any)
+		return n.items(v, there, t, sets)
 	}
 	return v, false
 }
 
-func (n nulls) fields(m map[string]any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
+func (n nulls) fields(m, live map[string]any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
 	var out map[string]any
 	edit := func() map[string]any {
 		if out == nil {
@@ -143,11 +147,11 @@ func (n nulls) fields(m map[string]any, t openapi.Type, sets []*fieldpath.Set, k
 				edit()[name] = ""
 			}
 		case v == nil:
-			if !held {
+			if !held || live != nil && live[name] == nil {
 				delete(edit(), name)
 			}
 		default:
-			if changed, is := n.value(v, field, below, nil); is {
+			if changed, is := n.value(v, live[name], field, below, nil); is {
 				edit()[name] = changed
 			}
 		}
@@ -164,7 +168,7 @@ func (n nulls) isUnsetKey(v any, field openapi.Type) bool {
 	return field.Default() != nil && (v == nil || n.builtIn && v == "")
 }
 
-func (n nulls) items(list []any, t openapi.Type, sets []*fieldpath.Set) (any, bool) {
+func (n nulls) items(list, live []any, t openapi.Type, sets []*fieldpath.Set) (any, bool) {
 	items := openapi.Items(t)
 	if items == nil {
 		return list, false
@@ -174,12 +178,16 @@ func (n nulls) items(list []any, t openapi.Type, sets []*fieldpath.Set) (any, bo
 	var out []any
 	for i, v := range list {
 		var below []*fieldpath.Set
+		var there any
 		if len(x.Names()) > 0 {
 			if pe, ok := x.Identify(v, func(fieldpath.Element) bool { return true }); ok {
 				below = fieldpath.BelowEach(sets, pe)
+				if at := slices.IndexFunc(live, func(l any) bool { return x.Match(l, pe) == fieldpath.Exact }); at >= 0 {
+					there = live[at]
+				}
 			}
 		}
-		changed, is := n.value(v, items, below, keys)
+		changed, is := n.value(v, there, items, below, keys)
 		if v == nil && n.builtIn && isText(items) {
 			changed, is = "", true
 		}

@@ -37,6 +37,18 @@ func TestNullsAreLeftOut(t *testing.T) {
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {sessionAffinity: , type: }}`,
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {sessionAffinity: }}`,
 		},
+		"a field that another manager has set to null, too": {
+			service + fieldstest.Entry("them", "Apply", "{f:spec: {f:sessionAffinityConfig: {}}}") + "]}, spec: {sessionAffinity: None}}",
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {sessionAffinityConfig: , type: }}`,
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {}}`,
+		},
+		"the same in an item of a list": {
+			"{apiVersion: v1, kind: Pod, metadata: {name: a, resourceVersion: '1', managedFields: [" +
+				fieldstest.Entry("them", "Apply", `{f:spec: {f:volumes: {'k:{"name":"a"}': {.: {}, f:name: {}, f:configMap: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:configMap: {}}}}}`) +
+				"]}, spec: {volumes: [{name: b, configMap: {name: c}}, {name: a, emptyDir: {}}]}}",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {volumes: [{name: a, configMap: }, {name: b, configMap: }]}}`,
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {volumes: [{name: a}, {name: b, configMap: }]}}`,
+		},
 		"a field of a custom resource": {
 			"", `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, labels: {k: }, annotations: }, spec: {a: , b: [{c: }]}}`,
 			`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, labels: {k: ""}}, spec: {a: , b: [{c: }]}}`,
