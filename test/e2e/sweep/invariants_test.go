@@ -45,12 +45,23 @@ func (b *trial) judgeFirst(before, after map[string]map[string]any, diff, dry, f
 func (b *trial) judgeWarnings(name string, got verdict) {
 	for _, w := range got.Warnings {
 		path, _, dropped := strings.Cut(w, " is not stored, although your manifest has ")
-		leaf := path[strings.LastIndexAny(path, ".]")+1:]
-		dropped = dropped && strings.Contains(w, ": the API server or ") && (leaf == "" || !strings.Contains(encode(b.answers[name]), `"`+leaf+`"`))
+		dropped = dropped && strings.Contains(w, ": the API server or ") && lacksField(b.answers[name], path[strings.LastIndex(path, " ")+1:])
 		if strings.Contains(w, "rewrites") || strings.Contains(w, "removes it") && !dropped && b.kind.kind != "CertificateSigningRequest" {
 			b.fault("a warning says that something rewrites or removes the server's own default", name, w)
 		}
 	}
+}
+
+// lacksField reports whether an object has no field with the name of one of the path's fields.
+func lacksField(object map[string]any, path string) bool {
+	text := encode(object)
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
+		field, _, _ := strings.Cut(part, "[")
+		if !strings.Contains(text, `"`+field+`":`) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *trial) judgeSame(name string, applied, compared, tried verdict) {
