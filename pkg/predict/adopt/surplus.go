@@ -40,6 +40,10 @@ func (a Adoption) Remove(live, sent *unstructured.Unstructured, surplus []Surplu
 		for _, s := range surplus {
 			switch {
 			case !slices.ContainsFunc(s.Owners, e.Equal):
+				// If a map or list that stays empty kept an owner, the API server would store null.
+				if !isBelowEmpty(s.Path, sent) {
+					emptied(moved, e.Fields, s.Path, rest, sent)
+				}
 			case isBelowEmpty(s.Path, sent):
 				moving(direct, e.Fields, s.Path, rest, sent)
 			default:
@@ -103,8 +107,7 @@ func (a Adoption) lostToSurplus(owner managedfields.Owner) *fieldpath.Set {
 	return managedfields.HeldBy(a.surplus, owner).Union(managedfields.HeldBy(a.direct, owner))
 }
 
-// moving adds the fields of the owner at and below the path, and the maps and lists above it that
-// would stay empty.
+// moving adds the fields of the owner at and below the path, and those that [emptied] adds.
 func moving(set, fields *fieldpath.Set, path fieldpath.Path, rest, sent *unstructured.Unstructured) {
 	if !fieldpath.Holds(fields, path) {
 		fieldpath.Insert(set, path) // the alias of another field
@@ -114,6 +117,11 @@ func moving(set, fields *fieldpath.Set, path fieldpath.Path, rest, sent *unstruc
 			fieldpath.Insert(set, p.Clone())
 		}
 	})
+	emptied(set, fields, path, rest, sent)
+}
+
+// emptied adds the maps and lists above the path that would stay empty.
+func emptied(set, fields *fieldpath.Set, path fieldpath.Path, rest, sent *unstructured.Unstructured) {
 	for i := len(path) - 1; i > 0; i-- {
 		above := path[:i]
 		if _, declared := above.Get(sent.Object); declared {
