@@ -96,8 +96,6 @@ var plurals = map[string]string{
 	"Ingress": "ingresses", "HorizontalPodAutoscaler": "horizontalpodautoscalers", "Widget": "widgets",
 }
 
-func nameOf(o map[string]any) string { return o["metadata"].(map[string]any)["name"].(string) }
-
 // named returns a copy under another name and namespace.
 func named(o map[string]any, namespace, name string) map[string]any {
 	out := clone(o)

@@ -161,6 +161,9 @@ func (j *judge) plugin(args ...string) map[string]result {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatalf("%s: %v\n%s%s", j.batch, err, &out, &errOut)
 	}
+	if len(document.Objects) == 0 {
+		t.Logf("%s: no objects: %s%s", j.batch, &out, &errOut)
+	}
 	all := map[string]result{}
 	for _, r := range document.Objects {
 		all[r.Name] = r
@@ -286,7 +289,7 @@ func readSamples(t *testing.T) []map[string]any {
 
 func documents(t *testing.T, text string) []map[string]any {
 	var all []map[string]any
-	for _, doc := range strings.Split("\n"+text, "\n---") {
+	for doc := range strings.SplitSeq("\n"+text, "\n---") {
 		var o map[string]any
 		if err := yamltext.Unmarshal([]byte(doc), &o); err != nil {
 			if t != nil {

@@ -205,8 +205,8 @@ func sorted(m map[string]any) []string {
 
 // in puts a value below fields.
 func in(v any, fields ...string) map[string]any {
-	for i := len(fields) - 1; i >= 0; i-- {
-		v = map[string]any{fields[i]: v}
+	for _, name := range slices.Backward(fields) {
+		v = map[string]any{name: v}
 	}
 	return v.(map[string]any)
 }
@@ -256,7 +256,7 @@ func addition(r *rand.Rand, o map[string]any) map[string]any {
 	case "ServiceAccount":
 		all = append(all, in([]any{object{"name": n}}, "imagePullSecrets"), in(false, "automountServiceAccountToken"), in([]any{object{"name": n}}, "secrets"))
 	case "NetworkPolicy":
-		all = append(all, in([]any{object{}}, "spec", "egress"), in([]any{"Ingress", "Egress"}, "spec", "policyTypes"))
+		all = append(all, in(object{"example.com/policy": n}, "metadata", "annotations"))
 	case "PodDisruptionBudget":
 		all = append(all, in("AlwaysAllow", "spec", "unhealthyPodEvictionPolicy"))
 	case "Ingress":

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +81,7 @@ func items(name string, list []any) (steps []string, ok bool) {
 
 func field(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	}) >= 0 {
 		return "[" + strconv.Quote(name) + "]"
 	}
@@ -258,8 +257,6 @@ func mergeList(name string, to, from []any) []any {
 	}
 	return to
 }
-
-func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 func indented(v any) string {
 	out, err := json.MarshalIndent(v, "", " ")
