@@ -25,6 +25,8 @@ const (
 	// Markdown is a format for a code review or a job summary. Only the "deprecated", "diff",
 	// "releases" and "unready" verbs support it.
 	Markdown = "markdown"
+	// Patch is a unified diff of the manifest files. Only the "diff" report has it.
+	Patch = "patch"
 	// HTML is a file for a browser: a survey, the history of owners, or fights.
 	HTML = "html"
 )
@@ -77,7 +79,7 @@ func Formats(r Report) []string {
 	case OfApply:
 		return append(usual, Objects, ObjectsJSON, ObjectsKYAML, JSONPath+"=", Manifests, Role)
 	case OfDiff:
-		return append(usual, Markdown)
+		return append(usual, Markdown, Patch)
 	case OfWait:
 		return append(usual, JSONPath+"=")
 	case OfGive:

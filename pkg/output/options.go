@@ -9,6 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// PatchedFile is the text of a file before and after a patch. Name is its name in the patch.
+type PatchedFile struct{ File, Name, Before, After string }
+
 // Options configures a Printer. Out and Err are required.
 type Options struct {
 	Out, Err io.Writer
@@ -45,6 +48,9 @@ type Options struct {
 	Mask func(event.Event) event.Event
 	// Stat counts the changes of a diff in the Table format, instead of showing them.
 	Stat bool
+	// Patch returns the manifest files with the changes of others, and notes on what is not in them. The
+	// Patch format needs it.
+	Patch func() ([]PatchedFile, []string)
 	// External is the user's diff program. If External is set, it replaces the Table format.
 	External *External
 }

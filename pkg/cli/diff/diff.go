@@ -68,6 +68,8 @@ type Options struct {
 	strict verb.StrictFlags
 	others others.Flags
 	rules  *config.Rules
+	// patcher writes the changes of others into the files; nil if no patch is printed.
+	patcher *patcher
 }
 
 // New returns the verb diff.
@@ -122,10 +124,16 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	if f.stat && f.output != output.Table {
 		statErr = errors.New("--stat and -o cannot be combined: the other formats list each change")
 	}
+	var patches *patcher
+	var patchErr error
+	if f.output == output.Patch {
+		patches = &patcher{hide: in.Vault.Text}
+		print.Patch, patchErr = patches.patch, patchable(input.Files.Filenames, input.Files.Kustomize)
+	}
 	out, outErr := printer.ForDiff(print)
-	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules}
+	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules, patcher: patches}
 	o.Input.Files.Empty = set.Prune
-	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, statErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, statErr, patchErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // Execute reads the input and compares it with the cluster.
@@ -227,6 +235,9 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 
 func (r *run) judged(p *predict.Prediction) {
 	r.found.Learn(p.Item.Object, p.Live)
+	if r.patcher != nil {
+		r.patcher.learn(p.Item.Ref, p.Item.Object)
+	}
 	after := p.Answer
 	if after == nil || p.Live == nil {
 		after = p.Live
@@ -238,6 +249,9 @@ func (r *run) emit(e event.Event) {
 	r.found.See(e)
 	if c, ok := e.(event.Compared); ok && r.identify != nil && c.Action != event.None && c.Action != event.Kept && c.Action != event.Unknown {
 		r.identify()
+	}
+	if c, ok := e.(event.Compared); ok && r.patcher != nil {
+		r.patcher.see(c)
 	}
 	r.Out.Print(e)
 }
@@ -255,7 +269,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 // reviewed prints the digest, unless it is unknown how some object would change. member is the run
 // of the set, or nil.
 func (r *run) reviewed(ctx context.Context, compared error, member *setrun.Run) error {
-	if r.identify != nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
+	if r.identify != nil && r.patcher == nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
 		// A plan without changes is the same for every cluster, and an unchanged run needs no request.
 		cluster := event.Cluster{Unknown: "it changes nothing"}
 		if len(r.found.Outcomes()) > 0 {

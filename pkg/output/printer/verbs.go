@@ -52,6 +52,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 			return table.NewDiffNames(b), nil
 		case output.Markdown:
 			return table.NewDiffMarkdown(b), nil
+		case output.Patch:
+			return table.NewDiffPatch(b), nil
 		}
 		return report(b, table.NewDiff, document.NewDiff, output.DiffActions()), nil
 	})

@@ -1,0 +1,227 @@
+package diff
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// patcher writes what others have changed into the manifest files.
+type patcher struct {
+	// hide masks a text as the output does.
+	hide func(string) string
+
+	mu        sync.Mutex
+	manifests map[object.Key]*unstructured.Unstructured
+	compared  []event.Compared
+}
+
+// patchable returns an error for input that is not in files.
+func patchable(filenames []string, kustomize string) error {
+	const advice = "a patch changes the files that -f names; name the sources, or use another format"
+	if kustomize != "" {
+		return object.Hinted(advice, "-o patch and -k cannot be combined: the objects of a kustomization are not in its files as they are")
+	}
+	for _, name := range filenames {
+		if name == "-" {
+			return object.Hinted(advice, "-o patch cannot change standard input, such as the output of kustomize build or helm template")
+		}
+		if strings.Contains(name, "://") {
+			return object.Hinted(advice, "-o patch cannot change a URL: %s", name)
+		}
+	}
+	return nil
+}
+
+func (p *patcher) learn(ref object.Ref, manifest *unstructured.Unstructured) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.manifests == nil {
+		p.manifests = map[object.Key]*unstructured.Unstructured{}
+	}
+	p.manifests[ref.Key()] = manifest
+}
+
+func (p *patcher) see(c event.Compared) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.compared = append(p.compared, c)
+}
+
+// patch returns the changed files, and notes on what cannot be written into them.
+func (p *patcher) patch() (files []output.PatchedFile, notes []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// An edit moves the lines below it, so the last object of a file comes first.
+	slices.SortStableFunc(p.compared, func(a, b event.Compared) int {
+		return cmp.Or(cmp.Compare(a.Source.File, b.Source.File), cmp.Compare(b.Source.Line, a.Source.Line))
+	})
+	for _, c := range p.compared {
+		for _, change := range c.Changes {
+			if !isOfOthers(change) {
+				continue
+			}
+			if i := len(files) - 1; i < 0 || files[i].File != c.Source.File {
+				text, err := os.ReadFile(c.Source.File)
+				if err != nil {
+					notes = append(notes, err.Error())
+					break
+				}
+				files = append(files, output.PatchedFile{File: c.Source.File, Name: nameInPatch(c.Source.File), Before: string(text), After: string(text)})
+			}
+			f := &files[len(files)-1]
+			after, err := p.edit(c, change, f.After)
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s: %s: not in the patch: %s", c.Ref, change.Path, err))
+				continue
+			}
+			f.After = after
+		}
+	}
+	return files, notes
+}
+
+// isOfOthers reports whether others have added or changed the value.
+func isOfOthers(c managedfields.Change) bool {
+	switch c.Kind {
+	case managedfields.Surplus:
+		return true
+	case managedfields.Contested, managedfields.TakenOver, managedfields.Changed:
+		return len(c.Owners) > 0 && c.From != nil
+	case managedfields.Added, managedfields.Removed, managedfields.Released:
+	}
+	return false
+}
+
+var (
+	errSecret = errors.New("a patch contains no values of Secrets")
+	errNoFile = errors.New("its line in the file is unknown")
+)
+
+func (p *patcher) edit(c event.Compared, change managedfields.Change, text string) (string, error) {
+	manifest := p.manifests[c.Ref.Key()]
+	switch {
+	case redact.IsSecret(c.Ref):
+		return "", errSecret
+	case manifest == nil || c.Source.Line == 0:
+		return "", errNoFile
+	}
+	object := manifest.DeepCopy()
+	edit, err := editOf(object.Object, change.Path, fieldpath.Clone(change.From))
+	if err != nil {
+		return "", err
+	}
+	if shown := fmt.Sprint(edit.Value); p.hide(shown) != shown {
+		return "", errSecret
+	}
+	after, err := edit.Apply([]byte(text), c.Source.Line)
+	if err != nil {
+		return "", err
+	}
+	p.manifests[c.Ref.Key()] = object
+	return string(after), nil
+}
+
+// editOf returns the edit that sets a path of an object to a value, and sets it. Maps and lists above the
+// path that the object lacks are a part of the edit.
+func editOf(object map[string]any, path fieldpath.Path, value any) (yamldoc.Edit, error) {
+	var e yamldoc.Edit
+	var at any = object
+	set := func(any) {}
+	for i, pe := range path {
+		switch c := at.(type) {
+		case map[string]any:
+			if pe.FieldName == nil {
+				return e, errNoPlace
+			}
+			name := *pe.FieldName
+			below, has := c[name]
+			if !has || below == nil {
+				e.Key, e.Value = &name, around(path[i+1:], value)
+				c[name] = e.Value
+				return e, nil
+			}
+			e.Steps, at, set = append(e.Steps, name), below, func(v any) { c[name] = v }
+		case []any:
+			n := fieldpath.Find(c, pe)
+			if n < 0 {
+				e.Value = around(path[i:], value).([]any)[0]
+				set(append(c, e.Value))
+				return e, nil
+			}
+			e.Steps, at, set = append(e.Steps, n), c[n], func(v any) { c[n] = v }
+		default:
+			return e, errNoPlace
+		}
+	}
+	if fieldpath.IsContainer(at) {
+		return e, errNoPlace
+	}
+	e.Value = value
+	set(value)
+	return e, nil
+}
+
+var errNoPlace = errors.New("edit it by hand")
+
+// around returns a value with the maps and lists of the path around it.
+func around(path fieldpath.Path, value any) any {
+	for i := len(path) - 1; i >= 0; i-- {
+		switch pe := path[i]; {
+		case pe.FieldName != nil:
+			value = map[string]any{*pe.FieldName: value}
+		default:
+			if item, ok := value.(map[string]any); ok {
+				for name, key := range fieldpath.KeyOf(pe) {
+					item[name] = key
+				}
+			}
+			value = []any{value}
+		}
+	}
+	return value
+}
+
+// nameInPatch returns the file's name from the top of its Git repository, as git apply reads it; outside
+// of a repository, from the working folder.
+func nameInPatch(file string) string {
+	full, err := filepath.Abs(file)
+	if err != nil {
+		return filepath.ToSlash(file)
+	}
+	from := ""
+	for dir := filepath.Dir(full); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			from = dir
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if from == "" {
+		if from, err = os.Getwd(); err != nil {
+			return filepath.ToSlash(file)
+		}
+	}
+	name, err := filepath.Rel(from, full)
+	if err != nil {
+		name = file
+	}
+	return filepath.ToSlash(name)
+}
