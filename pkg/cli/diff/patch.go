@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,15 +182,13 @@ var errNoPlace = errors.New("edit it by hand")
 
 // around returns a value with the maps and lists of the path around it.
 func around(path fieldpath.Path, value any) any {
-	for i := len(path) - 1; i >= 0; i-- {
-		switch pe := path[i]; {
+	for _, p := range slices.Backward(path) {
+		switch pe := p; {
 		case pe.FieldName != nil:
 			value = map[string]any{*pe.FieldName: value}
 		default:
 			if item, ok := value.(map[string]any); ok {
-				for name, key := range fieldpath.KeyOf(pe) {
-					item[name] = key
-				}
+				maps.Copy(item, fieldpath.KeyOf(pe))
 			}
 			value = []any{value}
 		}

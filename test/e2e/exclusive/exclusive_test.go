@@ -200,7 +200,8 @@ func (j *judge) named(h *history, live, truth map[string]any, shown result) {
 		if !stays(live, path) && !slices.ContainsFunc(shown.Changes, func(c struct {
 			Path, Change string
 			From         any
-		}) bool {
+		},
+		) bool {
 			return touches(c.Path, path)
 		}) {
 			j.wrong(h, "diff does not name %s; it shows %s; the owners are %s", path, indented(shown.Changes), text(live["metadata"].(map[string]any)["managedFields"]))
