@@ -146,11 +146,16 @@ func (c words) choices(ctx context.Context, cmd *cobra.Command, toComplete strin
 	earlier, typed := lastInList(toComplete)
 	prefix, path := splitPath(typed)
 	if prefix == "" && path == "" { // The object is not complete yet.
+		input, spelled := c.spelled(ctx, input, typed)
 		contested, err := c.contested(ctx, cmd, input)
 		for i, o := range contested {
-			contested[i].path = o.of + o.path
+			contested[i].path = spelled(o.of) + o.path
 		}
-		found, directive := nextLevel(contested, append(slices.Clone(before), prefixes(input)...), earlier, typed)
+		names := prefixes(input)
+		for i, name := range names {
+			names[i] = spelled(name)
+		}
+		found, directive := nextLevel(contested, append(slices.Clone(before), names...), earlier, typed)
 		return found, directive | cobra.ShellCompDirectiveNoSpace, err
 	}
 	if prefix != "" {
@@ -202,6 +207,31 @@ func (c words) named(ctx context.Context, input []object.Manifest, name string) 
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(input), func(m object.Manifest) bool { return !exact(m) }), nil
+}
+
+// spelled returns how the user names the objects of a kind: if the typed text begins with a short name
+// or a plural, the objects of that kind, and a function that spells a name in this way.
+func (c words) spelled(ctx context.Context, input []object.Manifest, typed string) ([]object.Manifest, func(string) string) {
+	asIs := func(name string) string { return name }
+	typ, _, slash := strings.Cut(typed, "/")
+	if !slash || slices.ContainsFunc(input, func(m object.Manifest) bool { return strings.HasPrefix(m.Ref().Resource(), typ+"/") }) {
+		return input, asIs
+	}
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return input, asIs
+	}
+	kind, err := client.Resource(ctx, typ)
+	if err != nil {
+		return input, asIs
+	}
+	of := slices.DeleteFunc(slices.Clone(input), func(m object.Manifest) bool { return m.Ref().GVK.GroupKind() != kind.GVK.GroupKind() })
+	return of, func(name string) string {
+		if _, own, found := strings.Cut(name, "/"); found {
+			return typ + "/" + own
+		}
+		return name
+	}
 }
 
 // prefixes returns KIND/NAME: of each object, once.
