@@ -54,7 +54,7 @@ func TestLiveAlways(t *testing.T) {
 		s.sees(t, ".spec.replicas")
 		s.sees(t, asks)
 		s.types(t, "?\n")
-		s.sees(t, "writes a rule to")
+		s.sees(t, "adds a rule to")
 		s.sees(t, asks)
 		s.types(t, "al\n")
 		s.sees(t, asks)

@@ -1,8 +1,6 @@
 package prompt
 
 import (
-	"fmt"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -80,20 +78,21 @@ func (q question) alwaysHelp() []string {
 		}
 		return []string{"  always        not possible: " + text.Printable(p.Reason)}
 	}
+	const words = "  al, always    leave it now and later: adds "
 	var lines []string
 	if p.File != "" {
-		line := "  al, always    leave it, in later runs too: writes a rule to " + text.Printable(p.File)
+		line := words + "a rule to " + text.Printable(p.File)
 		if p.IsNew {
-			line += ", a new file"
+			line += " (new)"
 		}
 		lines = append(lines, line)
 	}
-	if p.Manifest != "" {
-		words := "am            leave it, in later runs too"
-		if p.File == "" {
-			words = "al, always    leave it, in later runs too"
-		}
-		lines = append(lines, fmt.Sprintf("  %s: writes an annotation to %s", words, text.Printable(p.Manifest)))
+	switch {
+	case p.Manifest == "":
+	case p.File == "":
+		lines = append(lines, words+"an annotation to "+text.Printable(p.Manifest))
+	default:
+		lines = append(lines, "  am            the same, with an annotation in "+text.Printable(p.Manifest))
 	}
 	return lines
 }

@@ -434,8 +434,8 @@ func TestAlwaysHelp(t *testing.T) {
 		places Places
 		want   []string
 	}{
-		{Places{File: "shop/k8sconnect.yaml", IsNew: true, Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it, in later runs too: writes a rule to shop/k8sconnect.yaml, a new file\n", "am            leave it, in later runs too: writes an annotation to shop/web.yaml:7\n"}},
-		{Places{Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it, in later runs too: writes an annotation to shop/web.yaml:7\n"}},
+		{Places{File: "shop/k8sconnect.yaml", IsNew: true, Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it now and later: adds a rule to shop/k8sconnect.yaml (new)\n", "am            the same, with an annotation in shop/web.yaml:7\n"}},
+		{Places{Manifest: "shop/web.yaml:7"}, []string{"al, always    leave it now and later: adds an annotation to shop/web.yaml:7\n"}},
 		{Places{Reason: "the input is a URL"}, []string{"always        not possible: the input is a URL\n"}},
 	} {
 		u := &user{lines: []string{"?", "q"}}
