@@ -14,7 +14,7 @@ import (
 const (
 	// withUser is how long a deletion with a user waits for others: if the process is killed before
 	// it is written, only the audit log has the user.
-	withUser = 500 * time.Millisecond
+	withUser = 200 * time.Millisecond
 	// withoutUser is how long a deletion waits for its user and for the reason of its cause. Watches
 	// of several kinds are not in order, so an object may go before its namespace is seen to go.
 	withoutUser = 3 * time.Second
@@ -53,6 +53,8 @@ type pending struct {
 	due     time.Time
 	// written means that the record says that the object is going.
 	written bool
+	// news counts what became known. A write contains what was known when it began.
+	news, sent int
 }
 
 // book decides what to write, and when. It reads no clock.
@@ -97,6 +99,7 @@ func (b *book) hint(h ownership.DeletionHint, now time.Time) bool {
 	if p.asked.IsZero() {
 		p.asked = h.Time
 	}
+	p.news++
 	if p.written {
 		p.written, p.came = false, now
 	}
@@ -131,6 +134,7 @@ func (b *book) see(g Gone, settled func(), now time.Time) {
 		p.settled = append(p.settled, settled)
 	}
 	if !g.Time.IsZero() && !wasGone {
+		p.news++
 		p.written, p.came = false, now
 	}
 	b.schedule(p, now)
@@ -215,6 +219,8 @@ func (b *book) close(uid types.UID, p *pending) {
 func (b *book) answer(done []*pending, ok bool, now time.Time) {
 	for _, p := range done {
 		switch {
+		case ok && p.news != p.sent: // More became known during the write.
+			p.due = now
 		case ok && p.Time.IsZero():
 			p.written = true
 		case ok:
@@ -228,8 +234,9 @@ func (b *book) answer(done []*pending, ok bool, now time.Time) {
 	}
 }
 
-// deletion returns the record's entry.
+// deletion returns the record's entry, which is about to be written.
 func (b *book) deletion(p *pending) ownership.Deletion {
+	p.sent = p.news
 	d := ownership.Deletion{Object: p.Object, User: p.user, Several: p.several, By: ownership.CauseOf(p.user), Owners: p.Owners, Gap: p.Gap}
 	if !p.asked.IsZero() {
 		d.Asked = metav1.NewTime(p.asked)

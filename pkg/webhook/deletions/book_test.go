@@ -124,6 +124,36 @@ func TestBook(t *testing.T) {
 	}
 }
 
+// What becomes known while a record is written is written next.
+func TestBookKeepsNewsDuringAWrite(t *testing.T) {
+	b := newBook()
+	b.hint(ownership.DeletionHint{UID: "a", User: "jane", Time: at(0)}, at(0))
+	b.see(goneAt("a", 0), nil, at(0))
+	for _, all := range b.dueNow("own", at(1), false) {
+		for _, p := range all {
+			b.deletion(p)
+		}
+		b.see(goneAt("a", 1), nil, at(1))
+		b.answer(all, true, at(1))
+	}
+	if got := fmt.Sprint(b.written(2)); got != "[shop/a gone user by jane ]" {
+		t.Errorf("written %s", got)
+	}
+	b = newBook()
+	b.lead(true)
+	b.see(goneAt("a", 1), nil, at(1))
+	for _, all := range b.dueNow("own", at(5), false) {
+		for _, p := range all {
+			b.deletion(p)
+		}
+		b.hint(ownership.DeletionHint{UID: "a", User: "jane", Time: at(1)}, at(5))
+		b.answer(all, true, at(5))
+	}
+	if got := fmt.Sprint(b.written(6)); got != "[shop/a gone user by jane ]" {
+		t.Errorf("written %s", got)
+	}
+}
+
 // Each object that is gone is settled once: when it is written, when there is no room, or when the
 // leader must have written it. A deletion without room is counted.
 func TestBookSettles(t *testing.T) {
@@ -137,6 +167,9 @@ func TestBookSettles(t *testing.T) {
 		t.Errorf("%d settled, %d lost, want 10", settled, b.lost["shop"])
 	}
 	for _, all := range b.dueNow("own", at(5), false) {
+		for _, p := range all {
+			b.deletion(p)
+		}
 		b.answer(all, true, at(5))
 	}
 	if settled != maxPending+10 || len(b.pending) != 0 {

@@ -90,10 +90,10 @@ func (r *Recorder) Lead(leads bool) {
 }
 
 const (
-	tick = 250 * time.Millisecond
+	tick = 100 * time.Millisecond
 	// spacing is the pause between two writes of a record, which may have 100 kB. Without a user in
 	// it, a write may wait longer: after a restart, the watch shows the deletion again.
-	spacing, longSpacing = 2 * time.Second, 10 * time.Second
+	spacing, longSpacing = time.Second, 10 * time.Second
 	lastWrites           = 8 * time.Second
 	callTimeout          = 5 * time.Second
 	attempts             = 5

@@ -24,7 +24,7 @@ var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 // test's own list of who deleted what. No user may be wrong, at most a tenth may be missing, and no
 // deletion may be missing that is not counted as dropped.
 func TestDeletionStorm(t *testing.T) {
-	each := circle.Of(12, 334, 334)
+	each, pause := circle.Of(12, 334, 334), circle.Of[time.Duration](0, 100, 100)*time.Millisecond
 	c := newClient(t, "")
 	person, collector, pruner := newClient(t, "person@example.com"), newClient(t, "collector@example.com"), newClient(t, "pruner@example.com")
 	c.namespace(t, "storm")
@@ -78,7 +78,7 @@ func TestDeletionStorm(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Duration(3+r.IntN(4)) * time.Second):
+			case <-time.After(circle.Of[time.Duration](3, 8, 8)*time.Second + time.Duration(r.IntN(4000))*time.Millisecond):
 			}
 			victim := &second
 			if r.IntN(2) == 0 {
@@ -102,6 +102,7 @@ func TestDeletionStorm(t *testing.T) {
 			if err := maps(person).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
+			time.Sleep(pause) // The storm must outlast several kills.
 		}
 	})
 	storm.Go(func() {
@@ -134,6 +135,17 @@ func TestDeletionStorm(t *testing.T) {
 
 	var found map[types.UID]ownership.Deletion
 	dropped := 0
+	defer func() {
+		if t.Failed() {
+			missing := map[string]int{}
+			for uid, f := range want {
+				if d := found[uid]; d.Gone.IsZero() {
+					missing[fmt.Sprint(f, " asked: ", !d.Asked.IsZero())]++
+				}
+			}
+			t.Logf("%d dropped, missing: %v", dropped, missing)
+		}
+	}()
 	eventually(t, "all is recorded or counted", func() bool {
 		found, dropped = c.deletions(t)
 		missing := 0
