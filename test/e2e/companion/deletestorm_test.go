@@ -24,7 +24,7 @@ var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 // test's own list of who deleted what. No user may be wrong, at most a tenth may be missing, and no
 // deletion may be missing that is not counted as dropped.
 func TestDeletionStorm(t *testing.T) {
-	each, pause := circle.Of(12, 334, 334), circle.Of[time.Duration](0, 100, 100)*time.Millisecond
+	each, pause := circle.Of(12, 385, 385), circle.Of[time.Duration](0, 100, 100)*time.Millisecond
 	c := newClient(t, "")
 	person, collector, pruner := newClient(t, "person@example.com"), newClient(t, "collector@example.com"), newClient(t, "pruner@example.com")
 	c.namespace(t, "storm")
