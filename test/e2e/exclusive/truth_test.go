@@ -181,12 +181,20 @@ func stays(live map[string]any, path string) bool {
 			continue
 		}
 		owned := false
-		walk("", e["fieldsV1"].(map[string]any), func(p string) { owned = owned || touches(p, path) && p != ".metadata" && p != ".spec" })
+		walk("", e["fieldsV1"].(map[string]any), func(p string) { owned = owned || touches(p, path) && p != ".metadata" && p != ".spec" || identifies(path, p) })
 		if owned {
 			return true
 		}
 	}
 	return unowned // A default of something that others applied, or a field whose owner has released it.
+}
+
+// identifies reports whether a path is part of the key of the list item that contains the other path, or a
+// default of it. The item of a field that stays keeps these.
+func identifies(path, stays string) bool {
+	end := strings.LastIndex(stays, "]")
+	at := strings.LastIndex(path, ".")
+	return end > 0 && at > 0 && path[:at] == stays[:end+1] && slices.Contains([]string{"name", "port", "protocol", "containerPort", "mountPath", "targetPort"}, path[at+1:])
 }
 
 // walk visits the leaves of managed fields.
