@@ -181,7 +181,9 @@ func stays(live map[string]any, path string) bool {
 			continue
 		}
 		owned := false
-		walk("", e["fieldsV1"].(map[string]any), func(p string) { owned = owned || touches(p, path) && p != ".metadata" && p != ".spec" || identifies(path, p) })
+		walk("", e["fieldsV1"].(map[string]any), func(p string) {
+			owned = owned || touches(p, path) && p != ".metadata" && p != ".spec" || identifies(path, p)
+		})
 		if owned {
 			return true
 		}
