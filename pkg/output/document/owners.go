@@ -220,18 +220,25 @@ func NewSurvey(b output.Base) output.Results {
 
 type unmanagedResult struct {
 	header
-	Objects   int              `json:"objects"`
+	// The number of objects that were examined.
+	Objects int `json:"objects"`
+	// The objects that no tool manages, the oldest first.
 	Unmanaged []unmanagedEntry `json:"unmanaged"`
-	Unread    []unread         `json:"unread,omitempty"`
+	// Kinds and objects that could not be listed or read.
+	Unread []unread `json:"unread,omitempty"`
 }
 
 type unmanagedEntry struct {
 	objectName
-	Manager string    `json:"manager"`
-	Person  bool      `json:"person"`
+	// The manager that wrote most of the object.
+	Manager string `json:"manager"`
+	// True if people write under this name.
+	Person bool `json:"person"`
+	// When the object was created.
 	Created time.Time `json:"created,omitzero"`
+	// When the manager last wrote to it.
 	Written time.Time `json:"written,omitzero"`
-	// LastOfManager is the manager's last write in any object.
+	// The manager's last write in any object.
 	LastOfManager time.Time `json:"lastOfManager,omitzero"`
 }
 

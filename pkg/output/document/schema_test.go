@@ -33,6 +33,7 @@ func TestSchemas(t *testing.T) {
 		"OwnersResult":     {ownersVersion, ownersResult{}},
 		"HistoryResult":    {ownersVersion, historyResult{}},
 		"SurveyResult":     {ownersVersion, surveyResult{}},
+		"UnmanagedResult":  {apiVersion, unmanagedResult{}},
 		"MigrationResult":  {apiVersion, migrationResult{}},
 		"SetsResult":       {apiVersion, setsResult{}},
 		"DeprecatedResult": {apiVersion, deprecatedResult{}},
