@@ -54,8 +54,8 @@ func (c *cluster) Watch(ctx context.Context, _ object.Kind, sel object.Selection
 	return context.Cause(ctx)
 }
 
-// Whether views share a watch or not, each reports the same: its own objects, then those that are
-// missing, then Synced.
+// Views report the same with a shared watch and with their own: each its own objects, then those that
+// are missing, then Synced.
 func TestAcross(t *testing.T) {
 	for name, tt := range map[string]struct {
 		expected        int // 0 stands for all views

@@ -43,7 +43,7 @@ type deletionsResult struct {
 	// Time of the latest that did not fit.
 	Until    time.Time      `json:"droppedUntil,omitzero"`
 	Coverage event.Coverage `json:"coverage"`
-	// What the list does not cover.
+	// Limits of the list.
 	Limits []string `json:"limits,omitempty"`
 }
 
@@ -57,7 +57,7 @@ type deletionEntry struct {
 	// One of user, controller, owner, namespace and unknown.
 	By   string `json:"by"`
 	User string `json:"user,omitempty"`
-	// Whether several users asked at the same time.
+	// True if several users asked at the same time.
 	Several bool `json:"several,omitempty"`
 	// The owner or the namespace that went.
 	Via *viaEntry `json:"via,omitempty"`
@@ -116,7 +116,7 @@ type revisionEntry struct {
 	Revision int64 `json:"revision,omitempty"`
 	// The ReplicaSet or ControllerRevision that has the template.
 	Kept any `json:"kept,omitempty"`
-	// Whether the object has this template now.
+	// True if the object has this template now.
 	Live bool `json:"live,omitempty"`
 	// One of created, restart, undo, image-policy, images, template and unknown.
 	Reason event.RollReason `json:"reason"`
@@ -134,7 +134,7 @@ type revisionEntry struct {
 
 type revisionChange struct {
 	changedPath
-	// Whether items of a list only changed places; from and to have their keys.
+	// True if items of a list only changed places; from and to have their keys.
 	Order bool `json:"order,omitempty"`
 	// Null if it is unknown; owners then has the present owners of the value.
 	Writer *managedfields.Owner `json:"writer"`

@@ -124,7 +124,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// What becomes known while a record is written is written next.
+// News of a deletion that come while its record is written are written next.
 func TestBookKeepsNewsDuringAWrite(t *testing.T) {
 	b := newBook()
 	b.hint(ownership.DeletionHint{UID: "a", User: "jane", Time: at(0)}, at(0))

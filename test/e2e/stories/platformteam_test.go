@@ -84,7 +84,7 @@ func TestPlatformTeam(t *testing.T) {
 		return n
 	}
 
-	// The first apply of a new cluster is a screen. What the server refuses is at its end.
+	// The first apply of a new cluster is a screen, with the refused object at its end.
 	bad := "---\n{apiVersion: v1, kind: Service, metadata: {name: wrong, namespace: team-0}, spec: {ports: [{port: 99999}]}}\n"
 	first := call(t, 1, kubeconfig, set.String()+bad, "apply", "-f", "-")
 	out := first.stdout.String()
@@ -130,7 +130,7 @@ func TestPlatformTeam(t *testing.T) {
 		t.Errorf("one root is told %d times:\n%s", n, unready)
 	}
 
-	// What the nodes lacked comes, and what people did by hand is removed or taken over: then nothing differs.
+	// The nodes get their label, and the manual changes are removed or taken over: then nothing differs.
 	kubectl(t, c, "", "label", "nodes", "--all", "disktype=ssd")
 	t.Cleanup(func() {
 		_ = exec.Command(c.Binary("kubectl"), "--kubeconfig", c.KubeconfigPath, "label", "nodes", "--all", "disktype-").Run()
