@@ -201,7 +201,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"output of diff": {
 			[]string{"diff", "-f", "x.yaml", "-o", "wide"},
-			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit or markdown\n" + strings.ReplaceAll(help, "%s", "diff "),
+			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit, markdown or patch\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
 		"mistyped output of version": {
 			[]string{"version", "-o", "jsno"},

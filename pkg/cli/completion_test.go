@@ -27,7 +27,7 @@ func TestCompletion(t *testing.T) {
 		"dry run of a subcommand":  {args: []string{"sets", "delete", "--dry-run="}, want: []string{"none", "server", "client"}},
 		"no file for a subcommand": {args: []string{"sets", "rollback", "--timeout", ""}},
 		"validate":                 {args: []string{"diff", "--validate", ""}, want: []string{"strict", "warn", "ignore"}},
-		"output":                   {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit", "markdown"}},
+		"output":                   {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit", "markdown", "patch"}},
 		"output of version":        {args: []string{"version", "-o", ""}, want: []string{"json", "yaml", "kyaml"}},
 		"inventories": {
 			args: []string{"give", "--inventory-of="}, want: []string{"kustomization/", "helmrelease/", "application/"}, files: ":6",

@@ -59,7 +59,8 @@ func (m message) anywhere() string {
 	if m.of.Namespace == "" {
 		return m.hint
 	}
-	return strings.ReplaceAll(m.hint+" ", " -n "+text.ShellQuote(m.of.Namespace)+" ", " ")
+	hint := strings.ReplaceAll(m.hint+" ", " -n "+text.ShellQuote(m.of.Namespace)+" ", " ")
+	return strings.TrimSuffix(hint, " ")
 }
 
 // Flush writes the warnings of the current phase. Equal texts are written only once.

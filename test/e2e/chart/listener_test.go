@@ -77,7 +77,7 @@ func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	t.Helper()
 	type entry map[string]any
 	var entries []entry
-	for name, path := range map[string]string{"ownership": "ownership", "deprecation": "deprecation", "custom": "deprecation", "reach": "reach"} {
+	for name, path := range map[string]string{"ownership": "ownership", "deletion": "deletion", "deprecation": "deprecation", "custom": "deprecation", "reach": "reach"} {
 		entries = append(entries, entry{"name": name + ".k8sconnect.io", "clientConfig": entry{"caBundle": bundle, "service": entry{"path": "/" + path}}})
 	}
 	patch, err := json.Marshal(entry{"webhooks": entries})

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,13 +61,18 @@ func TestPolicy(t *testing.T) {
 				custom := func(group, resource, operation string) []any {
 					return []any{map[string]any{"apiGroups": []string{group}, "apiVersions": []string{"v1beta1"}, "resources": []string{resource}, "operations": []string{operation}}}
 				}
-				if err := patch("/webhooks/2/rules", custom("example.com", "birds", "UPDATE")); err != nil {
+				config, err := s.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), release, metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rules := fmt.Sprintf("/webhooks/%d/rules", slices.IndexFunc(config.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == "custom.k8sconnect.io" }))
+				if err := patch(rules, custom("example.com", "birds", "UPDATE")); err != nil {
 					t.Errorf("patch the rules of a custom kind: %v", err)
 				}
-				refused["/webhooks/2/rules"] = custom("*", "birds", "UPDATE")
-				refused["/webhooks/2/rules/-"] = custom("", "pods", "CREATE")[0]
-				refused["/webhooks/2/rules/0"] = custom("example.com", "*/*", "CREATE")[0]
-				refused["/webhooks/2/rules/0/operations"] = []string{"DELETE"}
+				refused[rules] = custom("*", "birds", "UPDATE")
+				refused[rules+"/-"] = custom("", "pods", "CREATE")[0]
+				refused[rules+"/0"] = custom("example.com", "*/*", "CREATE")[0]
+				refused[rules+"/0/operations"] = []string{"DELETE"}
 			}
 			rule := map[string]any{"apiGroups": []string{"*"}, "apiVersions": []string{"*"}, "resources": []string{"*/*"}, "operations": []string{"*"}}
 			entry := map[string]any{
