@@ -143,6 +143,11 @@ func (c *Client) PutManagedFields(
 func (c *Client) sendManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
+	if len(fields) == 0 {
+		// The server ignores an empty list, so that clients that do not know the field do not reset it
+		// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
+		fields = []any{map[string]any{}}
+	}
 	body, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},

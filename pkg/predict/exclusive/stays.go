@@ -25,7 +25,12 @@ func Stays(p fieldpath.Path) bool {
 		}
 	}
 	last := p[len(p)-1].FieldName
-	return last != nil && isLabel(p) && slices.Contains(records(), *last)
+	return last != nil && isLabel(p) && slices.Contains(records(), *last) || p.Equal(restarted())
+}
+
+// restarted is where kubectl rollout restart writes into a Pod template: the removal restarts all Pods.
+func restarted() fieldpath.Path {
+	return fieldpath.Field("spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
 }
 
 // records lists the annotations in which Kubernetes' own programs record what they did.
@@ -37,8 +42,6 @@ func records() []string {
 		// The server counts the changes of a DaemonSet's template.
 		"deprecated.daemonset.template.generation",
 		"kubernetes.io/change-cause",
-		// kubectl rollout restart writes it into the Pod template, so its removal restarts all Pods.
-		"kubectl.kubernetes.io/restartedAt",
 	}
 }
 
