@@ -49,6 +49,12 @@ func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructure
 	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
 }
 
+// StrategicMerge sends a strategic merge patch. The server accepts one only for built-in kinds.
+func (c *Client) StrategicMerge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	patched := func() *rest.Request { return c.rest.Patch(types.StrategicMergePatchType) }
+	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
+}
+
 // Update replaces the object.
 func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	return c.write(ctx, kind, obj, how, transport.Request{}, c.rest.Put, obj.GetName())

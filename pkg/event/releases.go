@@ -45,12 +45,16 @@ type Release struct {
 	Refused error
 	// Refusals lists the objects that Helm or the API server refuses for another reason than a conflict.
 	Refusals []Unread
-	Unread   []Unread
+	// RefusalsServerSide lists the objects that the API server refuses only if a client-side release is
+	// upgraded with --server-side=true.
+	RefusalsServerSide []Unread
+	Unread             []Unread
 	// Gone lists the objects that the upgrade creates again, and Deleted those that it deletes.
 	Gone, Deleted []object.Ref
 	// Foreign lists the objects that carry the marks of another release.
 	Foreign []ForeignObject
-	// Next lists commands that make a server-side upgrade succeed.
+	// Next lists commands that make a server-side upgrade succeed, and those that keep an object which
+	// another release has taken over.
 	Next []string
 }
 

@@ -352,6 +352,10 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
+// IsMisfit reports whether the server refused an apply because the manifest does not match the
+// schema of its kind. The server gives no reason for this refusal.
+func IsMisfit(err error) bool { return unexplained(err) }
+
 // unexplained reports whether the server returned an internal error without a reason, as it does if
 // a manifest does not match the schema of its kind.
 func unexplained(err error) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -25,14 +26,16 @@ import (
 // release is a release whose next upgrade is forecast.
 type release struct {
 	inventory.HelmRelease
-	// base is the revision that Helm compares the next manifest with, by object.
-	base map[object.Ref]*unstructured.Unstructured
+	// base is the revision that Helm compares the next manifest with, by object: Helm matches objects
+	// without their version (isMatchingInfo in helm/helm, pkg/kube/resource.go).
+	base map[object.Key]*unstructured.Unstructured
 	// migrates means that a server-side upgrade first moves the fields of Helm's updates to what Helm
 	// applies (upgradeClientSideFieldManager in helm/helm, pkg/kube/client.go).
 	migrates bool
 	pieces   []*piece
-	leaving  []helmrelease.Object
-	out      event.Release
+	// leaving are the objects that the next manifest lacks.
+	leaving []*piece
+	out     event.Release
 	// isRead means that the newest revision was decoded.
 	isRead bool
 	// chart is the file with the chart output; empty if there is none.
@@ -49,7 +52,9 @@ type piece struct {
 	// unprotected are the values of others that every upgrade overwrites: the server reports no
 	// conflict for the stringData of a Secret (edge case 12).
 	unprotected []managedfields.Conflict
-	refused     error
+	// refused is the refusal of the next upgrade, and refusedServerSide the one that a client-side
+	// upgrade meets only with --server-side=true.
+	refused, refusedServerSide error
 }
 
 // concerns reports whether an apply of the declared object can conflict with a field of another owner,
@@ -71,6 +76,13 @@ func concerns(declared, live *unstructured.Unstructured, manager string) bool {
 		}
 	}
 	return false
+}
+
+// changes reports whether the upgrade changes the manifest of an object. Otherwise the server has
+// already accepted the manifest.
+func (r *release) changes(p *piece) bool {
+	base := r.base[p.Ref.Key()]
+	return base == nil || !equality.Semantic.DeepEqual(base.Object, p.Declared.Object)
 }
 
 func declares(value any, p fieldpath.Path) bool {
@@ -118,7 +130,7 @@ func (r *release) contested(conflicts []managedfields.Conflict) []managedfields.
 // live object lacks (createPatch in helm/helm, pkg/kube/client.go).
 func (r *release) overwrites(p *piece, contested []managedfields.Conflict) []managedfields.Conflict {
 	unprotected := r.contested(p.unprotected)
-	switch base := r.base[p.Ref]; {
+	switch base := r.base[p.Ref.Key()]; {
 	case r.out.ServerSide && !r.forces():
 		return unprotected
 	case !r.out.ServerSide && !isTyped(p.Declared):
@@ -146,17 +158,19 @@ func (r *release) judge() {
 			continue
 		case p.refused != nil:
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: redact.Error(p.Declared, p.refused)})
+		case p.refusedServerSide != nil:
+			out.RefusalsServerSide = append(out.RefusalsServerSide, event.Unread{Ref: p.Ref, Err: redact.Error(p.Declared, p.refusedServerSide)})
 		}
 		if p.live == nil {
-			if r.base[p.Ref] != nil && p.refused == nil {
+			if r.base[p.Ref.Key()] != nil && p.refused == nil {
 				out.Gone = append(out.Gone, p.Ref)
 			}
 			continue
 		}
-		if foreign := r.foreign(p.live); foreign != "" {
-			out.Foreign = append(out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: foreign})
+		if claim, is := r.foreign(p.live); is {
+			out.Foreign = append(out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
 		}
-		if r.base[p.Ref] == nil && !r.marked(p.live) && !r.forces() {
+		if r.joins(p) && !r.marked(p.live) && !r.forces() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
 		}
 		contested := r.contested(p.conflicts)
@@ -176,9 +190,7 @@ func (r *release) judge() {
 		}
 		settled = settled && r.settles(p, contested)
 	}
-	for _, o := range r.leaving {
-		out.Deleted = append(out.Deleted, o.Ref)
-	}
+	moves := r.judgeLeaving()
 	switch {
 	case out.Refused != nil, len(out.Refusals) > 0, out.ServerSide && len(out.Conflicts) > 0:
 		out.Forecast = event.UpgradeFails
@@ -190,16 +202,44 @@ func (r *release) judge() {
 	if len(owners) > 0 {
 		out.Next = append(out.Next, r.next(slices.Sorted(maps.Keys(owners)), settled))
 	}
+	out.Next = append(out.Next, moves...)
 }
 
-// foreign returns the release that claims an object, if it is another one.
-func (r *release) foreign(live *unstructured.Unstructured) string {
+// joins reports whether an object is new in the release. Helm compares versions, too, so an object
+// whose apiVersion changes is new (objectKey in helm/helm, pkg/action/upgrade.go).
+func (r *release) joins(p *piece) bool {
+	base := r.base[p.Ref.Key()]
+	return base == nil || base.GetAPIVersion() != p.Declared.GetAPIVersion()
+}
+
+// judgeLeaving lists the objects that the upgrade deletes. Helm keeps those with an annotation, but
+// deletes those that another release has taken over (update in helm/helm, pkg/kube/client.go). For
+// these, it returns the commands that make Helm keep them.
+func (r *release) judgeLeaving() (moves []string) {
+	for _, p := range r.leaving {
+		switch {
+		case p.unread == nil && p.live == nil, p.live != nil && p.live.GetAnnotations()["helm.sh/resource-policy"] == "keep":
+			continue
+		case p.live != nil:
+			if claim, is := r.foreign(p.live); is {
+				r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
+				moves = append(moves, command.Kubectl("k8sconnect", "give")+" "+p.Ref.String()+
+					" --from-release="+text.ShellQuote(r.Namespace+"/"+r.Name)+" --to-release="+text.ShellQuote(claim.Name))
+			}
+		}
+		r.out.Deleted = append(r.out.Deleted, p.Ref)
+	}
+	return moves
+}
+
+// foreign returns the claim of another release on an object.
+func (r *release) foreign(live *unstructured.Unstructured) (claim applyset.Claim, is bool) {
 	for _, claim := range applyset.Claims(live, "") {
 		if claim.Of == "Helm release" && claim.Name != r.Namespace+"/"+r.Name {
-			return claim.String()
+			return claim, true
 		}
 	}
-	return ""
+	return applyset.Claim{}, false
 }
 
 // marked reports whether Helm accepts an existing object as one of the release's (checkOwnership in

@@ -28,11 +28,11 @@ func TestFluxForces(t *testing.T) {
 	} {
 		for _, joins := range []bool{false, true} {
 			ref := object.RefOf(live)
-			r := &release{base: map[object.Ref]*unstructured.Unstructured{ref: live}}
+			r := &release{base: map[object.Key]*unstructured.Unstructured{ref.Key(): live}}
 			r.out = event.Release{Manager: manager, ServerSide: true}
 			p := &piece{Object: helmrelease.Object{Ref: ref, Declared: live}, live: live}
 			if joins {
-				delete(r.base, ref)
+				delete(r.base, ref.Key())
 			} else {
 				p.conflicts = []managedfields.Conflict{{Path: path, Owners: []managedfields.Owner{{Manager: "kubectl-edit", Operation: managedfields.Update}}}}
 			}

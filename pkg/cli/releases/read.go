@@ -93,7 +93,7 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 }
 
 func (r *reader) release(ctx context.Context, named inventory.Release, revisions inventory.Revisions) (*release, error) {
-	out := &release{chart: r.chartFile, base: map[object.Ref]*unstructured.Unstructured{}}
+	out := &release{chart: r.chartFile, base: map[object.Key]*unstructured.Unstructured{}}
 	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manifest: "the stored manifest"}
 	out.out.Revision, _ = strconv.Atoi(revisions.Last.GetLabels()["version"])
 	missed := func(u *unstructured.Unstructured, err error) *release {
@@ -131,18 +131,18 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 		return unbuilt(out, missed, revisions.Base(), err), nil
 	}
 	for _, o := range before {
-		out.base[o.Ref] = o.Declared
+		out.base[o.Ref.Key()] = o.Declared
 	}
-	seen := map[object.Ref]bool{}
+	seen := map[object.Key]bool{}
 	for _, o := range next {
-		if !seen[o.Ref] {
+		if !seen[o.Ref.Key()] {
 			out.pieces = append(out.pieces, &piece{Object: o})
 		}
-		seen[o.Ref] = true
+		seen[o.Ref.Key()] = true
 	}
 	for _, o := range before {
-		if !seen[o.Ref] {
-			out.leaving = append(out.leaving, o)
+		if !seen[o.Ref.Key()] {
+			out.leaving = append(out.leaving, &piece{Object: o})
 		}
 	}
 	out.out.Objects = len(out.pieces)
@@ -175,7 +175,7 @@ func (r *reader) live(ctx context.Context, all []*release) {
 	}
 	kinds := map[schema.GroupVersionKind]read{}
 	for _, one := range all {
-		for _, p := range one.pieces {
+		for _, p := range slices.Concat(one.pieces, one.leaving) {
 			of, known := kinds[p.Kind.GVK]
 			if !known {
 				of = read{p.Kind, map[object.Ref][]*piece{}}
@@ -224,7 +224,7 @@ func (r *release) manager() string {
 const atOnce = 8
 
 // ask asks the server, by dry runs, about the objects in which an apply could conflict, and about
-// those that would be created.
+// those whose manifest changes or that would be created.
 func (r *reader) ask(ctx context.Context, all []*release) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -233,7 +233,7 @@ func (r *reader) ask(ctx context.Context, all []*release) {
 		for _, p := range one.pieces {
 			switch {
 			case p.unread != nil, p.live == nil && created[p.Ref.Namespace]:
-			case p.live != nil && !concerns(p.Declared, p.live, one.out.Manager):
+			case p.live != nil && !one.changes(p) && !concerns(p.Declared, p.live, one.out.Manager):
 			default:
 				group.Go(func() error {
 					r.dryRun(ctx, one, p)
@@ -262,10 +262,21 @@ func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
 	case err == nil:
 	case predict.IsContested(err):
 		p.conflicts = of.conflicts(err, p.live, p.Declared)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err):
-		p.refused = err
-	default:
+	case !isRefusal(err):
 		p.unread = err
+	case of.out.ServerSide:
+		p.refused = err
+	case !apierrors.IsInvalid(err):
+		p.refusedServerSide = err
+	}
+	if !of.out.ServerSide && p.unread == nil {
+		switch err := r.patch(ctx, of, p); {
+		case err == nil:
+		case isRefusal(err):
+			p.refused = err
+		default:
+			p.unread = err
+		}
 	}
 	if stored := predict.WithoutStringData(p.Declared); stored != p.Declared && p.live != nil && p.unread == nil {
 		if err := r.apply(ctx, of, p, stored); predict.IsContested(err) {
@@ -275,6 +286,11 @@ func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
 			})
 		}
 	}
+}
+
+// isRefusal reports whether the server refused the content of a request, as it would do again.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) || predict.IsMisfit(err)
 }
 
 func (r *reader) apply(ctx context.Context, of *release, p *piece, declared *unstructured.Unstructured) error {

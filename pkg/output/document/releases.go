@@ -38,11 +38,13 @@ type releaseResult struct {
 	Overwrites []releaseConflicts `json:"overwrites,omitempty"`
 	Refused    *fault             `json:"refused,omitempty"`
 	Refusals   []unread           `json:"refusals,omitempty"`
-	Unread     []unread           `json:"unread,omitempty"`
-	Gone       []objectName       `json:"gone,omitempty"`
-	Deleted    []objectName       `json:"deletes,omitempty"`
-	Foreign    []foreignObject    `json:"foreign,omitempty"`
-	// The command that settles the conflicts.
+	// The objects that are refused only with --server-side=true.
+	RefusalsServerSide []unread        `json:"refusalsServerSide,omitempty"`
+	Unread             []unread        `json:"unread,omitempty"`
+	Gone               []objectName    `json:"gone,omitempty"`
+	Deleted            []objectName    `json:"deletes,omitempty"`
+	Foreign            []foreignObject `json:"foreign,omitempty"`
+	// The commands that settle the conflicts, and that keep objects which another release has taken over.
 	Next []string `json:"next,omitempty"`
 }
 
@@ -74,7 +76,7 @@ func releaseOf(r event.Release) releaseResult {
 	out := releaseResult{
 		Namespace: r.Namespace, Name: r.Name, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
 		Manifest: r.Manifest, Objects: r.Objects, Forecast: r.Forecast, Conflicts: orEmpty(releaseConflictsOf(r.Conflicts)),
-		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), Unread: unreadOf(r.Unread),
+		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), RefusalsServerSide: unreadOf(r.RefusalsServerSide), Unread: unreadOf(r.Unread),
 		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Next: r.Next,
 	}
 	for _, f := range r.Foreign {

@@ -79,18 +79,17 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 			fields("conflict", r.Conflicts)
 		}
 	}
-	for _, u := range r.Refusals {
-		add("refused  %s", Name(u.Ref))
-		for _, line := range ErrorLines(u.Err, 0) {
-			add("  %s", line)
+	objects := func(format string, all []event.Unread) {
+		for _, u := range all {
+			add(format, Name(u.Ref))
+			for _, line := range ErrorLines(u.Err, 0) {
+				add("  %s", line)
+			}
 		}
 	}
-	for _, u := range r.Unread {
-		add("unknown  %s", Name(u.Ref))
-		for _, line := range ErrorLines(u.Err, 0) {
-			add("  %s", line)
-		}
-	}
+	objects("refused  %s", r.Refusals)
+	objects("refused with --server-side=true  %s", r.RefusalsServerSide)
+	objects("unknown  %s", r.Unread)
 	for _, ref := range r.Gone {
 		add("gone     %s: the upgrade creates it again", Name(ref))
 	}

@@ -112,12 +112,17 @@ type forecast struct {
 	Objects         int
 	Conflicts       []paths
 	Overwrites      []paths
-	Refusals        []struct{ Kind, Name string }
-	Gone            []struct{ Kind, Name string }
-	Foreign         []struct{ Kind, Name, Owner string }
-	Refused         *struct{ Message string }
-	Next            []string
+	Refusals        []named
+	// RefusalsServerSide are those with --server-side=true.
+	RefusalsServerSide []named
+	Gone               []named
+	Deletes            []named
+	Foreign            []struct{ Kind, Name, Owner string }
+	Refused            *struct{ Message string }
+	Next               []string
 }
+
+type named struct{ Kind, Name string }
 
 type paths struct {
 	Kind, Name string
