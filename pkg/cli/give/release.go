@@ -96,6 +96,9 @@ func targetsOf(ctx context.Context, c *connection.Connection, server *client.Cli
 	}
 	targets := make([]give.Target, len(objects))
 	for i, o := range objects {
+		if o.Ref.Name == "" {
+			return nil, fmt.Errorf("%s: %w", o.Ref, helmrelease.ErrUnnamed)
+		}
 		targets[i] = give.Target{Kind: o.Kind, Ref: o.Ref, Declared: o.Declared, As: as}
 	}
 	return targets, nil

@@ -94,9 +94,10 @@ type Object struct {
 }
 
 // Objects returns the objects in the manifest of a release, except hooks. Its error joins one error
-// for each object whose kind is not served; the other objects are returned.
+// for each object whose kind is not served; the other objects are returned. The Ref of an object
+// with generateName has no name.
 func Objects(ctx context.Context, server Server, secrets manifest.Secrets, release inventory.HelmRelease) ([]Object, error) {
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets})
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets, Unnamed: true})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +118,12 @@ func Objects(ctx context.Context, server Server, secrets manifest.Secrets, relea
 		out = append(out, Object{Kind: kind, Ref: ref, Declared: declared})
 	}
 	return out, errors.Join(faults...)
+}
+
+// ErrUnnamed reports an object with generateName (update in helm/helm, pkg/kube/client.go).
+var ErrUnnamed error = &object.HintedError{
+	Err:    errors.New("it has generateName and no name: Helm can install it, but refuses every upgrade"),
+	Advice: "set metadata.name in the chart, or make the object a hook",
 }
 
 // ChartOutputFlag is the flag that names a file with the output of helm template, or of helm upgrade

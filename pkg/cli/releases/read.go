@@ -135,17 +135,20 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 	}
 	seen := map[object.Key]bool{}
 	for _, o := range next {
-		if !seen[o.Ref.Key()] {
+		switch {
+		case o.Ref.Name == "":
+			out.out.Refusals = append(out.out.Refusals, event.Unread{Ref: o.Ref, Err: helmrelease.ErrUnnamed})
+		case !seen[o.Ref.Key()]:
 			out.pieces = append(out.pieces, &piece{Object: o})
 		}
 		seen[o.Ref.Key()] = true
 	}
 	for _, o := range before {
-		if !seen[o.Ref.Key()] {
+		if !seen[o.Ref.Key()] && o.Ref.Name != "" {
 			out.leaving = append(out.leaving, &piece{Object: o})
 		}
 	}
-	out.out.Objects = len(out.pieces)
+	out.out.Objects = len(out.pieces) + len(out.out.Refusals)
 	return out, nil
 }
 
