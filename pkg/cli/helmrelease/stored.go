@@ -122,7 +122,7 @@ func Objects(ctx context.Context, server Server, secrets manifest.Secrets, relea
 
 // ErrUnnamed reports an object with generateName (update in helm/helm, pkg/kube/client.go).
 var ErrUnnamed error = &object.HintedError{
-	Err:    errors.New("it has generateName and no name: Helm can install it, but refuses every upgrade"),
+	Err:    errors.New("it has generateName and no name: Helm refuses to apply it server-side, and to upgrade it"),
 	Advice: "set metadata.name in the chart, or make the object a hook",
 }
 

@@ -259,7 +259,7 @@ func (r *release) marked(live *unstructured.Unstructured) bool {
 
 var errUnmarked error = &object.HintedError{
 	Err:    fmt.Errorf("it exists, but does not belong to the release, so Helm refuses to import it"),
-	Advice: "helm upgrade --take-ownership imports it",
+	Advice: "helm install and helm upgrade import it with --take-ownership",
 }
 
 // settles reports whether give settles all conflicts in an object.

@@ -83,6 +83,10 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 		}
 		all = append(all, one)
 	}
+	if r.chart != nil && len(all) == 0 && len(r.unread) == 0 {
+		one, err := r.first(ctx, inventory.Release{Namespace: namespace, Name: r.name})
+		return []*release{one}, err
+	}
 	if r.name != "" && len(all) == 0 && len(r.unread) == 0 {
 		if namespace == "" {
 			namespace = "*"
@@ -117,8 +121,7 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 	out.migrates = !base.Applies()
 	out.out.Refused = helmrelease.Refused(last)
 	if r.chart != nil {
-		out.out.Manifest, out.Source = "the chart output", "the chart output"
-		if out.Manifest, err = r.chart.Manifest(); err != nil {
+		if err := r.takeChart(out); err != nil {
 			return nil, err
 		}
 	}
@@ -130,26 +133,56 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 	if err != nil {
 		return unbuilt(out, missed, revisions.Base(), err), nil
 	}
+	out.compare(next, before)
+	return out, nil
+}
+
+// first returns a release that is not installed yet. Helm installs it server-side, and first moves
+// its own updates, as in an upgrade of a client-side release (performInstall in helm/helm,
+// pkg/action/install.go).
+func (r *reader) first(ctx context.Context, named inventory.Release) (*release, error) {
+	out := &release{chart: r.chartFile, base: map[object.Key]*unstructured.Unstructured{}, isRead: true, migrates: true}
+	out.HelmRelease = inventory.HelmRelease{Name: named.Name, Namespace: named.Namespace, ApplyMethod: inventory.ServerSide}
+	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, ServerSide: true}
+	if err := r.takeChart(out); err != nil {
+		return nil, err
+	}
+	next, err := r.objects(ctx, out.HelmRelease)
+	if err != nil {
+		return nil, err
+	}
+	out.compare(next, nil)
+	return out, nil
+}
+
+// takeChart replaces the stored manifest by the chart output.
+func (r *reader) takeChart(of *release) (err error) {
+	of.out.Manifest, of.Source = "the chart output", "the chart output"
+	of.Manifest, err = r.chart.Manifest()
+	return err
+}
+
+// compare sorts the objects of the next manifest and of the one before.
+func (r *release) compare(next, before []helmrelease.Object) {
 	for _, o := range before {
-		out.base[o.Ref.Key()] = o.Declared
+		r.base[o.Ref.Key()] = o.Declared
 	}
 	seen := map[object.Key]bool{}
 	for _, o := range next {
 		switch {
 		case o.Ref.Name == "":
-			out.out.Refusals = append(out.out.Refusals, event.Unread{Ref: o.Ref, Err: helmrelease.ErrUnnamed})
+			r.out.Refusals = append(r.out.Refusals, event.Unread{Ref: o.Ref, Err: helmrelease.ErrUnnamed})
 		case !seen[o.Ref.Key()]:
-			out.pieces = append(out.pieces, &piece{Object: o})
+			r.pieces = append(r.pieces, &piece{Object: o})
 		}
 		seen[o.Ref.Key()] = true
 	}
 	for _, o := range before {
 		if !seen[o.Ref.Key()] && o.Ref.Name != "" {
-			out.leaving = append(out.leaving, &piece{Object: o})
+			r.leaving = append(r.leaving, &piece{Object: o})
 		}
 	}
-	out.out.Objects = len(out.pieces) + len(out.out.Refusals)
-	return out, nil
+	r.out.Objects = len(r.pieces) + len(r.out.Refusals)
 }
 
 func (r *reader) objects(ctx context.Context, of inventory.HelmRelease) ([]helmrelease.Object, error) {

@@ -20,8 +20,12 @@ func ReleaseHead(r event.Release) []string {
 	if r.Manager == "" {
 		method = ""
 	}
+	revision := "not installed"
+	if r.Revision > 0 {
+		revision = "revision " + strconv.Itoa(r.Revision)
+	}
 	return []string{
-		text.Printable(r.Namespace + "/" + r.Name), method, "revision " + strconv.Itoa(r.Revision), text.Count(r.Objects, "object"), ReleaseForecast(r),
+		text.Printable(r.Namespace + "/" + r.Name), method, revision, text.Count(r.Objects, "object"), ReleaseForecast(r),
 	}
 }
 
