@@ -150,6 +150,7 @@ func isTyped(u *unstructured.Unstructured) bool {
 func (r *release) judge() {
 	out := &r.out
 	owners := map[string]bool{}
+	var moves []string
 	settled := true
 	for _, p := range r.pieces {
 		switch {
@@ -167,9 +168,7 @@ func (r *release) judge() {
 			}
 			continue
 		}
-		if claim, is := r.foreign(p.live); is {
-			out.Foreign = append(out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
-		}
+		moves = append(moves, r.reportForeign(p)...)
 		if r.joins(p) && !r.marked(p.live) && !r.forces() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
 		}
@@ -190,7 +189,7 @@ func (r *release) judge() {
 		}
 		settled = settled && r.settles(p, contested)
 	}
-	moves := r.judgeLeaving()
+	moves = append(moves, r.judgeLeaving()...)
 	switch {
 	case out.Refused != nil, len(out.Refusals) > 0, out.ServerSide && len(out.Conflicts) > 0:
 		out.Forecast = event.UpgradeFails
@@ -221,15 +220,27 @@ func (r *release) judgeLeaving() (moves []string) {
 		case p.unread == nil && p.live == nil, p.live != nil && p.live.GetAnnotations()["helm.sh/resource-policy"] == "keep":
 			continue
 		case p.live != nil:
-			if claim, is := r.foreign(p.live); is {
-				r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
-				moves = append(moves, command.Kubectl("k8sconnect", "give")+" "+p.Ref.String()+
-					" --from-release="+text.ShellQuote(r.Namespace+"/"+r.Name)+" --to-release="+text.ShellQuote(claim.Name))
-			}
+			moves = append(moves, r.reportForeign(p)...)
 		}
 		r.out.Deleted = append(r.out.Deleted, p.Ref)
 	}
 	return moves
+}
+
+// reportForeign reports an object of another release, and returns the command that moves it: to that
+// release or, if the object is new in this one, to this one.
+func (r *release) reportForeign(p *piece) []string {
+	claim, is := r.foreign(p.live)
+	if !is {
+		return nil
+	}
+	r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
+	from, to := r.Namespace+"/"+r.Name, claim.Name
+	if r.base[p.Ref.Key()] == nil {
+		from, to = to, from
+	}
+	return []string{command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
+		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)}
 }
 
 // foreign returns the claim of another release on an object.

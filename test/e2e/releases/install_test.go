@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -45,5 +46,42 @@ func TestFirstInstall(t *testing.T) {
 	}
 	if status, all, text := s.forecasts(t, "web"); status != 0 || all[0].Forecast != "ready" {
 		t.Errorf("after the install: %s", text)
+	}
+}
+
+// To split a release by --chart-output and the proposed command: the new release imports the object,
+// and the old one keeps it.
+func TestSplit(t *testing.T) {
+	s := newSite(t, "split")
+	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
+	output := func(name, chart string) string {
+		path := filepath.Join(t.TempDir(), "next.yaml")
+		if err := os.WriteFile(path, []byte(s.helm.Run(t, "template", name, chart, "-n", s.namespace)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "--chart-output=" + path
+	}
+	s.helm.Run(t, "install", "old", folder(t, with(note+rest)), "-n", s.namespace)
+	before := s.live(t)["ConfigMap web"].GetUID()
+	chart := folder(t, with(note))
+	_, all, text := s.forecasts(t, "web", output("web", chart))
+	if f := all[0]; f.Forecast != "fails" || len(f.Next) != 1 || !strings.HasSuffix(f.Next[0], " --from-release=split/old --to-release=split/web") {
+		t.Fatal(text)
+	}
+	words := strings.Fields(strings.Replace(strings.TrimPrefix(all[0].Next[0], "kubectl k8sconnect "), "-n split", "", 1))
+	if status, out, message := s.plugin(t, words...); status != 0 {
+		t.Errorf("%s: exit status %d: %s%s", all[0].Next[0], status, out, message)
+	}
+	if status, all, text := s.forecasts(t, "web", output("web", chart)); status != 0 || len(all[0].Foreign) > 0 {
+		t.Errorf("after the command: %s", text)
+	}
+	s.helm.Run(t, "install", "web", chart, "-n", s.namespace)
+	without := folder(t, rest)
+	if status, all, text := s.forecasts(t, "old", output("old", without)); status != 0 || len(all[0].Deletes) > 0 {
+		t.Errorf("the old release: %s", text)
+	}
+	s.helm.Run(t, "upgrade", "old", without, "-n", s.namespace)
+	if after := s.live(t)["ConfigMap web"]; after == nil || after.GetUID() != before {
+		t.Errorf("the object was deleted: %v", after)
 	}
 }
