@@ -104,6 +104,8 @@ type Engine struct {
 	passed bool
 	// counts is set if few enough namespaces and CRDs are left to count their contents.
 	counts bool
+	// wentAt is when the last namespace or CRD was gone.
+	wentAt time.Time
 	woken  chan struct{}
 	turns  chan struct{}  // limits concurrent explanations
 	side   sync.WaitGroup // counts and explanations in progress

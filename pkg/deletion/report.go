@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +31,9 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	case event.Failed:
 		e.outcome.Refused++
 	case event.Gone:
+		if holds(*t.kind) {
+			e.wentAt = time.Now()
+		}
 		if t.aggregated && !d.DryRun {
 			e.aggregates = append(e.aggregates, t)
 		}

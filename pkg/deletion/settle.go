@@ -176,7 +176,11 @@ func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Tim
 		}
 	}
 	if e.Explainer != nil && !t.explanation.running {
-		if at := t.explanation.nextTime(t.quietSince(), e.stuckAfter()); at.After(now) {
+		quiet := t.quietSince()
+		if holds(*t.kind) && !e.counts && e.wentAt.After(quiet) {
+			quiet = e.wentAt // Its controller takes one namespace after the other.
+		}
+		if at := t.explanation.nextTime(quiet, e.stuckAfter()); at.After(now) {
 			next = earlier(next, at)
 		} else {
 			e.explain(ctx, t)
