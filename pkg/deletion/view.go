@@ -44,10 +44,7 @@ func (e *Engine) viewsOf(s Set) []*view {
 
 // share lets the views of a kind in many namespaces use one watch.
 func (e *Engine) share(views []*view) {
-	worth := func(ctx context.Context, kind object.Kind, n int) bool {
-		return e.WorthAcross != nil && e.WorthAcross(ctx, kind, n)
-	}
-	first, later := &watchset.Across{Watcher: e.First, Worth: worth}, &watchset.Across{Watcher: e.Server, Worth: worth}
+	first, later := &watchset.Across{Watcher: e.First, Worth: e.WorthAcross}, &watchset.Across{Watcher: e.Server, Worth: e.WorthAcross}
 	spread := map[schema.GroupVersionKind]int{}
 	for _, v := range views {
 		v.Server = later

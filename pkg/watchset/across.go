@@ -42,11 +42,11 @@ func (a *Across) Expect(kind schema.GroupVersionKind, n int) {
 // Watch implements [Watcher].
 func (a *Across) Watch(ctx context.Context, kind object.Kind, sel object.Selection, report func(object.Change)) error {
 	m := &member{name: sel.Name, report: report}
-	s := a.join(kind, sel, m)
+	s, first := a.join(kind, sel, m)
 	if s == nil {
 		return a.Watcher.Watch(ctx, kind, sel, report)
 	}
-	if s.isFirst(m) {
+	if first {
 		go a.share(context.WithoutCancel(ctx), s, kind)
 	}
 	select {
@@ -62,31 +62,28 @@ func (a *Across) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return s.err
 }
 
-// join adds a view to the shared watch of its kind. It returns nil if there is none, or if the watch
-// has already begun.
-func (a *Across) join(kind object.Kind, sel object.Selection, m *member) *sharing {
+// join adds a view to the shared watch of its kind, and reports whether it is the first. It returns nil
+// if there is no such watch, or if it has already begun.
+func (a *Across) join(kind object.Kind, sel object.Selection, m *member) (s *sharing, first bool) {
 	a.mu.Lock()
-	s := a.kinds[kind.GVK]
+	s = a.kinds[kind.GVK]
 	a.mu.Unlock()
-	if s == nil || a.Worth == nil || !kind.Namespaced || sel.Namespace == "" || sel.Labels != "" || sel.Fields != "" {
-		return nil
+	if s == nil || a.Worth == nil || !kind.Namespaced || sel.Namespace == "" || sel.Narrowed() {
+		return nil, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.begun {
-		return nil
+		return nil, false
 	}
 	if s.members == nil {
 		s.members = map[string][]*member{}
 	}
 	s.members[sel.Namespace] = append(s.members[sel.Namespace], m)
-	if s.joined++; s.joined == 1 {
-		s.first = m
-	}
-	if s.joined == s.expected {
+	if s.joined++; s.joined == s.expected {
 		close(s.complete)
 	}
-	return s
+	return s, s.joined == 1
 }
 
 // share watches the kind for all views that have joined.
@@ -130,16 +127,9 @@ type sharing struct {
 
 	mu      sync.Mutex
 	members map[string][]*member // by namespace
-	first   *member
 	joined  int
 	left    int
 	begun   bool
-}
-
-func (s *sharing) isFirst(m *member) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.first == m
 }
 
 // begin admits no further views, and returns how many have joined.
