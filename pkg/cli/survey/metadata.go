@@ -2,9 +2,7 @@ package survey
 
 import (
 	"context"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -15,30 +13,18 @@ import (
 func Metadata[T any](
 	ctx context.Context, reader *client.NoRetry, places []Place, anew func() T, visit func(T, *unstructured.Unstructured), done func(T),
 ) []event.Unread {
-	var mu sync.Mutex
-	var unread []event.Unread
-	var group errgroup.Group
-	group.SetLimit(SideBySide)
-	for _, p := range places {
-		group.Go(func() error {
-			taken := anew()
-			err := p.err
-			if err == nil {
-				err = reader.EachMetadata(ctx, p.Kind.GVK, p.Selection, func() { taken = anew() }, func(u *unstructured.Unstructured) {
-					u.SetGroupVersionKind(p.Kind.GVK)
-					visit(taken, u)
-				})
-			}
-			if p.hasGone(err) {
-				taken, err = anew(), nil
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done(taken)
-			unread = append(unread, p.unread(err)...)
-			return nil
+	return each(places, func(p Place) (T, error) {
+		taken := anew()
+		if p.err != nil {
+			return taken, p.err
+		}
+		err := reader.EachMetadata(ctx, p.Kind.GVK, p.Selection, func() { taken = anew() }, func(u *unstructured.Unstructured) {
+			u.SetGroupVersionKind(p.Kind.GVK)
+			visit(taken, u)
 		})
-	}
-	_ = group.Wait()
-	return unread
+		if p.hasGone(err) {
+			return anew(), nil
+		}
+		return taken, err
+	}, done)
 }

@@ -135,14 +135,21 @@ func EachKind[T any](
 func Read[T any](
 	ctx context.Context, reader *client.NoRetry, places []Place, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {
+	return each(places, func(p Place) (taken T, err error) {
+		err = p.Read(ctx, reader, func() { taken = anew() }, func(o client.ObjectFields) { visit(taken, o) })
+		return taken, err
+	}, done)
+}
+
+// each reads the places concurrently, and returns what could not be read. done is called once at a time.
+func each[T any](places []Place, read func(Place) (T, error), done func(T)) []event.Unread {
 	var mu sync.Mutex
 	var unread []event.Unread
 	var group errgroup.Group
 	group.SetLimit(SideBySide)
 	for _, p := range places {
 		group.Go(func() error {
-			var taken T
-			err := p.Read(ctx, reader, func() { taken = anew() }, func(o client.ObjectFields) { visit(taken, o) })
+			taken, err := read(p)
 			mu.Lock()
 			defer mu.Unlock()
 			done(taken)
