@@ -166,11 +166,8 @@ func (e editor) replace(n *yaml.Node, by string) []edit {
 }
 
 func quoted(text string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text)
-	return strings.TrimSuffix(b.String(), "\n")
+	out, _ := inline(text) // A string has no error.
+	return out
 }
 
 // first returns the result of the first edit that makes exactly the intended change, and the line
