@@ -37,7 +37,7 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 		{[]string{"diff"}, fmt.Sprint(objects, " unchanged"), 0},
 		{[]string{"wait", "--timeout=100s"}, fmt.Sprint(objects, " met"), circle.Of(16, 48, 48)},
 		{[]string{"owners"}, "k8sconnect", 0},
-		{[]string{"give", ".metadata.labels.nobody", "--to=other", "--from=k8sconnect", "--dry-run=client"}, "", 0},
+		{[]string{"give", ".metadata.labels.team", "--to=other", "--from=k8sconnect", "--dry-run=client"}, "", 0},
 		{[]string{"delete", "--dry-run=client"}, fmt.Sprint(objects, " deleted"), 0},
 		{[]string{"delete", "--timeout=300s"}, fmt.Sprint(objects, " deleted"), 0},
 	} {

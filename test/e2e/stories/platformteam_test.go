@@ -127,7 +127,7 @@ func TestPlatformTeam(t *testing.T) {
 	}, func() string { return unready })
 	says(t, unready, fmt.Sprintf("%d Deployments", slow), "disktype")
 	if n := strings.Count(unready, "disktype"); n > 3 {
-		t.Errorf("one root is told %d times:\n%s", n, unready)
+		t.Errorf("one root is printed %d times:\n%s", n, unready)
 	}
 
 	// The nodes get their label, and the manual changes are removed or taken over: then nothing differs.

@@ -170,7 +170,7 @@ func TestNight(t *testing.T) {
 		}
 	})
 
-	// Who scaled, and from what to what?
+	// owners --history says who scaled, and from what to what.
 	var seen string
 	defer func() {
 		if t.Failed() {
@@ -191,7 +191,7 @@ func TestNight(t *testing.T) {
 	says(t, seen, "revision 2, now", "image changed", `.spec.template.spec.containers[name="app"].image  registry.example/web:1.2 → registry.example/web:1.3-rc`,
 		"by kubectl-set (Update)", "user: joe", "revision 1", "created", ".spec.replicas", "the value went from 3 to 1", "by the user jane")
 
-	// What was deleted?
+	// history --deleted lists what was deleted, and by whom.
 	s.until("the deletion is recorded", func() bool {
 		seen, _ = s.try("history", "--deleted", "-n", "shop", "--since=6h")
 		return strings.Contains(seen, "configmap/settings")
