@@ -167,8 +167,43 @@ func (b *bench) round(ctx context.Context, c cell, t tool) (took float64, err er
 	return took, nil
 }
 
+// isConfirmed reports whether a work makes the changes of a plan.
+func isConfirmed(work string) bool { return work == workConfirm || work == workOutright }
+
+// review prepares a confirmed work, unmeasured: it changes the objects, and writes the plan that
+// changes them back.
+func (b *bench) review(ctx context.Context, t tool, p *plot, work string) error {
+	p.now = p.sample.changed
+	if work == workOutright {
+		p.now = p.sample.rewritten
+	}
+	change, err := t.argv(p, workAgain)
+	if err != nil {
+		return err
+	}
+	p.now = p.sample.whole
+	diff, err := t.argv(p, workDiff)
+	if err != nil {
+		return err
+	}
+	plan := append([]string{"sh", "-c", `file=$1; shift; "$@" -o json > "$file" || [ $? -eq 1 ]`, "sh", p.reviewed()}, diff...)
+	for _, argv := range [][]string{change, plan} {
+		if m, err := p.lab.measure(ctx, t.name, argv); err != nil {
+			return err
+		} else if m.Exit != 0 {
+			return fmt.Errorf("%w: preparation: exit status %d:\n%s", errWrong, m.Exit, tail(p.lab.log()))
+		}
+	}
+	return nil
+}
+
 // perform runs one work with a tool, and checks the outcome.
 func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (measured, error) {
+	if isConfirmed(work) {
+		if err := b.review(ctx, t, p, work); err != nil {
+			return measured{}, err
+		}
+	}
 	before, err := p.read(ctx)
 	if err != nil {
 		return measured{}, err
@@ -176,6 +211,8 @@ func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (meas
 	switch work {
 	case workChange:
 		p.now = p.sample.changed
+	case workRewrite:
+		p.now = p.sample.rewritten
 	case workSet:
 		p.now = p.sample.whole
 	case workPrune:

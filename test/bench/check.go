@@ -23,8 +23,8 @@ func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before 
 		maps.DeleteFunc(after, func(ref object.Ref, _ state) bool { return ref.GVK.Kind == definitionKind })
 	}
 	err = checkWritten(p.sample, work, before, after)
-	if err == nil && (work == workCreate || work == workChange || work == workSet) && !p.lab.controllers {
-		err = b.references.check(fmt.Sprint(p.sample.title, work == workChange), after)
+	if err == nil && len(after) == len(p.sample.objects) && !p.lab.controllers {
+		err = b.references.check(fmt.Sprint(p.sample.title, p.now), after)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errWrong, err)
@@ -43,9 +43,9 @@ func checkWritten(s sample, work string, before, after map[object.Ref]state) err
 	all := len(bare)
 	want, left := 0, all
 	switch work {
-	case workCreate, workSet:
+	case workCreate, workSet, workRewrite, workOutright:
 		want = all
-	case workChange:
+	case workChange, workConfirm:
 		want = len(s.changes)
 	case workStart, workDelete:
 		left = 0

@@ -104,7 +104,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringSliceVar(&o.kinds, "kind", generatedKinds(), "`kinds` of generated objects")
 	flags.IntSliceVar(&o.counts, "count", []int{1000, 100, 1, large, largest}, "`numbers` of generated objects")
 	flags.DurationSliceVar(&o.rtts, "rtt", []time.Duration{0, 20 * time.Millisecond, far}, "round-trip `times` to add")
-	flags.StringSliceVar(&o.sets, "set", realSets(), "`sets` of the corpus, or none")
+	flags.StringSliceVar(&o.sets, "set", sets(), "`sets` of the corpus, platform (a generated cluster), or none")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -148,7 +148,7 @@ func (o options) check() (err error) {
 	for _, list := range []struct {
 		flag          string
 		values, known []string
-	}{{"work", o.works, allWorks()}, {"kind", o.kinds, generatedKinds()}, {"set", o.sets, realSets()}} {
+	}{{"work", o.works, allWorks()}, {"kind", o.kinds, generatedKinds()}, {"set", o.sets, sets()}} {
 		for _, value := range list.values {
 			if !slices.Contains(list.known, value) {
 				err = errors.Join(err, fmt.Errorf("--%s: no %q; choose from %s", list.flag, value, strings.Join(list.known, ", ")))

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 func TestPlan(t *testing.T) {
 	t.Setenv(envCorpus, t.TempDir()) // no corpus
-	const all = "create again change diff wait delete"
+	const all = "create again change confirm change all confirm all diff wait delete"
 	tests := map[string]struct {
 		args string
 		want string // cells with their works
@@ -51,6 +51,10 @@ func TestPlan(t *testing.T) {
 		"all round-trip times": {
 			args: "--kind Deployment --count 1000",
 			want: "1,000 Deployments, 0s: " + all + "; 1,000 Deployments, 20ms: " + all + "; 1,000 Deployments, 100ms: " + all,
+		},
+		"the cluster of a platform team": {
+			args: "--set platform --rtt 100ms --work again,diff",
+			want: "a cluster (5,400 objects in 300 namespaces), 100ms: again diff",
 		},
 		"short": {
 			args: "--short --kind ConfigMap",

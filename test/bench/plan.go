@@ -10,11 +10,14 @@ import (
 const (
 	workStart    = "version --client" // what it takes to start
 	workCreate   = "create"
-	workAgain    = "again"  // apply again, nothing changed
-	workChange   = "change" // apply again, 1 % changed
-	workDiff     = "diff"   // nothing changed
-	workWait     = "wait"   // for a condition that is already met
-	workDelete   = "delete" // by manifest
+	workAgain    = "again"   // apply again, nothing changed
+	workChange   = "change"  // apply again, 1 % changed
+	workConfirm  = "confirm" // change back as a plan shows it, which is made before
+	workRewrite  = "change all"
+	workOutright = "confirm all" // change all back as a plan shows it
+	workDiff     = "diff"        // nothing changed
+	workWait     = "wait"        // for a condition that is already met
+	workDelete   = "delete"      // by manifest
 	workSet      = "create a set"
 	workSetAgain = "set again"
 	workPrune    = "prune a tenth" // of the set
@@ -22,7 +25,7 @@ const (
 
 // allWorks returns the works in the order in which they are done.
 func allWorks() []string {
-	return append([]string{workStart, workCreate, workAgain, workChange, workDiff, workWait, workDelete}, setWorks()...)
+	return append([]string{workStart, workCreate, workAgain, workChange, workConfirm, workRewrite, workOutright, workDiff, workWait, workDelete}, setWorks()...)
 }
 
 // setWorks returns the works on a set, which are done in a namespace of their own.
@@ -81,7 +84,7 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 // cellsOf returns the cells of a sample: its works, its deletion if that needs controllers, and the
 // works on a set.
 func cellsOf(s sample, rtt time.Duration, o options) []cell {
-	works := []string{workCreate, workAgain, workChange, workDiff, workWait, workDelete}
+	works := []string{workCreate, workAgain, workChange, workConfirm, workRewrite, workOutright, workDiff, workWait, workDelete}
 	n := o.n
 	switch {
 	case s.foreign():
@@ -100,7 +103,7 @@ func cellsOf(s sample, rtt time.Duration, o options) []cell {
 		}
 	}
 	add(cell{works: works})
-	if s.foreign() {
+	if s.foreign() && s.title != platform {
 		// Without controllers, a namespace is never removed; with them, applied objects change.
 		add(cell{works: []string{workDelete}, controllers: true})
 	}
@@ -113,7 +116,7 @@ func cellsOf(s sample, rtt time.Duration, o options) []cell {
 // leftOut reports whether kubectl skips the cell. It does some works object by object, which takes
 // minutes, and is as slow for Deployments as for ConfigMaps.
 func (c cell) leftOut() bool {
-	return c.sample.count >= large || c.sample.count >= 1000 && c.rtt > 0 && c.sample.kind != "ConfigMap"
+	return c.sample.count >= large || c.sample.title == platform || c.sample.count >= 1000 && c.rtt > 0 && c.sample.kind != "ConfigMap"
 }
 
 // bound returns the plugin's limits for the table. The seconds for 1,000 objects are a third of
@@ -123,6 +126,10 @@ func bound(c cell, work string) string {
 	switch {
 	case work == workStart:
 		return "30 ms CPU"
+	case c.sample.title == platform && work == workCreate:
+		return "1.3× limit, 200 MB"
+	case c.sample.title == platform:
+		return map[bool]string{true: "1.5× limit, 200 MB", false: "2.5× limit, 200 MB"}[c.rtt > 0]
 	case c.sample.foreign() && (work == workCreate || work == workDelete):
 		return "1.2× limit"
 	case c.sample.foreign() && c.rtt == 0:
@@ -135,6 +142,10 @@ func bound(c cell, work string) string {
 		return "250 MB"
 	case c.sample.count != 1000:
 		return ""
+	case work == workConfirm:
+		return "1.3× " + workChange
+	case work == workOutright:
+		return "1.7× " + workRewrite
 	case work == workCreate:
 		return "1.3× limit, 120 MB"
 	case work == workDelete:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -27,6 +28,9 @@ type plot struct {
 	now       []string // the flags of the manifests that were applied last
 	namespace string   // a new one, for -n; empty if the manifests set theirs
 }
+
+// reviewed is the file with the plan that is confirmed.
+func (p *plot) reviewed() string { return filepath.Join(p.lab.dir, "plan.json") }
 
 // newPlot returns a plot for a sample, with a new namespace if the manifests set none.
 func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {

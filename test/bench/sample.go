@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -25,12 +26,14 @@ type sample struct {
 	kind  string // of generated objects
 	count int    // of generated objects; 0 for a real set
 	// The flags with which kubectl and the plugin read the manifests: changed has 1 % of the objects
-	// changed, and fewer lacks the last tenth.
-	whole, changed, fewer []string
-	objects               []*unstructured.Unstructured
-	changes               []*unstructured.Unstructured // the first objects, as changed has them
-	kept                  int                          // objects in fewer
-	plan                  *ordering.Plan               // the objects in the plugin's order
+	// changed, rewritten all, and fewer lacks the last tenth.
+	whole, changed, rewritten, fewer []string
+	objects                          []*unstructured.Unstructured
+	changes                          []*unstructured.Unstructured // the first objects, as changed has them
+	rewrites                         []*unstructured.Unstructured // all objects, as rewritten has them
+	kept                             int                          // objects in fewer
+	across                           bool                         // the limit reads each kind in all namespaces at once
+	plan                             *ordering.Plan               // the objects in the plugin's order
 }
 
 // foreign reports whether the manifests are not generated: the resulting objects are then compared
@@ -67,13 +70,14 @@ func generated(dir, kind string, count int) (s sample, err error) {
 		s.title = "1 " + kind
 	}
 	changes := max(1, count/100)
-	whole, changed := rendered(kind, 0, count, 0), rendered(kind, 0, changes, 1)
+	whole, changed, rewritten := rendered(kind, 0, count, 0), rendered(kind, 0, changes, 1), rendered(kind, 0, count, 2)
 	file := func(name string, stream []byte) []string {
 		path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, name))
 		err = errors.Join(err, os.WriteFile(path, stream, 0o644))
 		return []string{"-f", path}
 	}
 	s.whole, s.fewer = file("whole", whole), file("fewer", rendered(kind, 0, s.kept, 0))
+	s.rewritten = file("rewritten", rewritten)
 	s.changed = file("changed", append(changed, rendered(kind, changes, count, 0)...))
 	if err != nil {
 		return s, err
@@ -84,6 +88,9 @@ func generated(dir, kind string, count int) (s sample, err error) {
 	if s.changes, err = decode(changed); err != nil {
 		return s, err
 	}
+	if s.rewrites, err = decode(rewritten); err != nil {
+		return s, err
+	}
 	return s.planned()
 }
 
@@ -92,13 +99,16 @@ func rendered(kind string, from, to, version int) []byte {
 	t := template.Must(template.ParseFS(texts, "manifests/"+strings.ToLower(kind)+".yaml"))
 	var out bytes.Buffer
 	for i := from; i < to; i++ {
-		_ = t.Execute(&out, map[string]any{"Name": fmt.Sprintf("bench-%05d", i), "Version": version}) // into memory
+		_ = t.Execute(&out, map[string]any{"Name": fmt.Sprintf("bench-%05d", i), "Version": version, "Apps": []string{"web", "api", "worker"}}) // into memory
 	}
 	return out.Bytes()
 }
 
 // envCorpus is the variable with the folder of real manifests.
 const envCorpus = "CORPUS"
+
+// sets returns the sets that --set can name: those of the corpus, and a generated cluster.
+func sets() []string { return append(realSets(), "platform") }
 
 func realSets() []string {
 	return []string{"microservices-demo", "argocd", "kube-prometheus", "rook", "metallb"}
@@ -121,6 +131,13 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 	if len(sets) == 0 {
 		return nil, nil
 	}
+	var samples []sample
+	if i := slices.Index(sets, "platform"); i >= 0 {
+		s, err := team(dir)
+		if samples, sets = append(samples, s), slices.Delete(slices.Clone(sets), i, i+1); err != nil || len(sets) == 0 {
+			return samples, err
+		}
+	}
 	corpus := os.Getenv(envCorpus)
 	if corpus == "" {
 		corpus = "../shared/corpus" // next to the project
@@ -128,9 +145,8 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 	if _, err := os.Stat(filepath.Join(corpus, "INDEX.md")); err != nil {
 		note("no real manifests (%s names their folder): used a sample of our own", envCorpus)
 		s, err := shop(dir)
-		return []sample{s}, err
+		return append(samples, s), err
 	}
-	var samples []sample
 	for _, set := range sets {
 		var paths []string
 		for _, part := range partOf(set) {
@@ -171,6 +187,20 @@ func shop(dir string) (sample, error) {
 		return sample{}, err
 	}
 	return foreign("sample shop", path)
+}
+
+// platform is the title of the cluster of a platform team: many namespaces with few objects of each kind.
+const platform = "a cluster (5,400 objects in 300 namespaces)"
+
+func team(dir string) (sample, error) {
+	const teams = 300
+	path := filepath.Join(dir, "platform.yaml")
+	if err := os.WriteFile(path, rendered("Team", 0, teams, 0), 0o644); err != nil {
+		return sample{}, err
+	}
+	s, err := foreign("", path)
+	s.title, s.across = platform, true
+	return s, err
 }
 
 // decode returns the objects of a YAML stream, and the items of its lists.

@@ -40,12 +40,12 @@ func (o options) chosen() []tool {
 		{toolPlugin, allWorks(), func(p *plot, work string) ([]string, error) {
 			return commandLine(p, bin("kubectl-k8sconnect"), work), nil
 		}},
-		{toolKubectl, allWorks(), func(p *plot, work string) ([]string, error) {
+		{toolKubectl, slices.DeleteFunc(allWorks(), isConfirmed), func(p *plot, work string) ([]string, error) {
 			// Binary("kubectl") would be a client of a process that runs kubectl's commands for tests.
 			kubectl := filepath.Join(filepath.Dir(p.lab.cluster.Binary("etcd")), "kubectl")
 			return commandLine(p, kubectl, work, "--server-side"), nil
 		}},
-		{toolRaw, allWorks()[1:], rawLine},
+		{toolRaw, slices.DeleteFunc(allWorks()[1:], isConfirmed), rawLine},
 		{toolFlux, []string{workCreate, workAgain, workDiff, workDelete}, func(p *plot, work string) ([]string, error) { return fluxLine(p, bin("peers"), work) }},
 		{toolHelm, []string{workCreate, workAgain, workDelete}, func(p *plot, work string) ([]string, error) { return helmLine(p, bin("helm"), work) }},
 	}
@@ -67,6 +67,8 @@ func commandLine(p *plot, program, work string, applyFlags ...string) []string {
 		argv = append(append(argv, "diff"), applyFlags...)
 	case workSet, workSetAgain, workPrune:
 		argv = append(append(argv, "apply", "--prune", "--applyset=bench"), applyFlags...)
+	case workConfirm, workOutright:
+		argv = append(argv, "apply", "--confirm="+p.reviewed())
 	default:
 		argv = append(append(argv, "apply"), applyFlags...)
 	}
@@ -103,7 +105,13 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 	var lists, writes, holders, gone wave
 	order, members := p.collections()
 	for _, c := range order {
-		lists = append(lists, rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > page})
+		list := rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > page}
+		if p.sample.across {
+			list = rawRequest{Method: http.MethodGet, Path: collection{resource: c.resource}.path(), Pages: true}
+		}
+		if !slices.ContainsFunc(lists, func(other rawRequest) bool { return other.Path == list.Path }) {
+			lists = append(lists, list)
+		}
 		for i, item := range members[c] {
 			path := c.path() + "/" + item.Name
 			switch {
@@ -113,8 +121,12 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 				gone = append(gone, rawRequest{Method: http.MethodGet, Path: path, Until: untilGone})
 			case work == workDelete, work == workPrune && i >= p.sample.kept:
 				writes = append(writes, rawRequest{Method: http.MethodDelete, Path: path})
-			case work == workChange && i < len(p.sample.changes):
-				patch, err := patchOf(c, p.sample.changes[i])
+			case work == workChange && i < len(p.sample.changes), work == workRewrite:
+				changed := p.sample.changes
+				if work == workRewrite {
+					changed = p.sample.rewrites
+				}
+				patch, err := patchOf(c, changed[i])
 				if err != nil {
 					return nil, err
 				}
