@@ -34,7 +34,14 @@ func TestUnscheduled(t *testing.T) {
 		"selector": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."),
 			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have labels that do not match the Pod's nodeSelector or affinity"},
-			next:  "kubectl get nodes -l disk=ssd",
+			next:  "kubectl get nodes -L disk",
+		},
+		"affinity": {
+			facts: strings.Replace(unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."), "  nodeSelector: {disk: ssd}",
+				"  nodeSelector: {disk: ssd}\n  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
+					"[{matchExpressions: [{key: zone, operator: In, values: [a]}]}, {matchExpressions: [{key: disk, operator: Exists}]}]}}}", 1),
+			want: []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have labels that do not match the Pod's nodeSelector or affinity"},
+			next: "kubectl get nodes -L disk,zone",
 		},
 		"taints without a name": {
 			facts: unscheduled("0/1 nodes are available: 1 node(s) had untolerated taint(s)."),

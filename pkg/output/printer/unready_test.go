@@ -15,7 +15,7 @@ import (
 )
 
 func unready() event.Unready {
-	cause := event.Cause{Code: "Unschedulable", Message: "fits none of 3 nodes", Evidence: []string{"nodeSelector disktype=ssd"}, Next: "kubectl get nodes -l disktype=ssd"}
+	cause := event.Cause{Code: "Unschedulable", Message: "fits none of 3 nodes", Evidence: []string{"nodeSelector disktype=ssd"}, Next: "kubectl get nodes -L disktype"}
 	u := event.Unready{Objects: 5400, Kinds: 30, Terminating: 2, Stuck: "kubectl k8sconnect stuck -A", Roots: []event.Rooted{{Cause: cause}}}
 	found := func(kind, name string, causes ...event.Cause) object.Ref {
 		of := ref("apps/v1", kind, "shop", name)
@@ -41,7 +41,7 @@ func TestUnreadyTable(t *testing.T) {
 	const want = `5 Deployments, 1 StatefulSet not ready, for the same reason
     Unschedulable: fits none of 3 nodes
       nodeSelector disktype=ssd
-      next     kubectl get nodes -l disktype=ssd
+      next     kubectl get nodes -L disktype
   deployment.apps/web-0 -n shop
   deployment.apps/web-1 -n shop
   deployment.apps/web-2 -n shop

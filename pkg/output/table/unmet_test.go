@@ -25,7 +25,7 @@ func TestOneRootIsOneBlock(t *testing.T) {
 				Causes: []event.Cause{{
 					Code: "Unschedulable", Message: fmt.Sprintf("%d Pods: fits none of 2 nodes", i+2),
 					Evidence: []string{"nodeSelector disk=none-such", fmt.Sprintf("Pods: pod/d%d-x -n u", i)},
-					Next:     "kubectl get nodes -l disk=none-such",
+					Next:     "kubectl get nodes -L disk",
 				}},
 			}
 			if change != nil {

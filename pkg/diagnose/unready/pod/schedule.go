@@ -177,15 +177,22 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	return class{text.Excerpt(reason), rule.Describe(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name))}
 }
 
+// selectedNodes returns a command that shows the nodes with their values of the labels that the Pod
+// asks for, so that one sees which node lacks what.
 func selectedNodes(p *corev1.Pod) string {
-	if len(p.Spec.NodeSelector) == 0 {
+	keys := slices.Collect(maps.Keys(p.Spec.NodeSelector))
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, e := range term.MatchExpressions {
+				keys = append(keys, e.Key)
+			}
+		}
+	}
+	if len(keys) == 0 {
 		return rule.Kubectl("", "get", "nodes", "--show-labels")
 	}
-	var terms []string
-	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		terms = append(terms, key+"="+p.Spec.NodeSelector[key])
-	}
-	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
+	slices.Sort(keys)
+	return rule.Kubectl("", "get", "nodes", "-L", strings.Join(slices.Compact(keys), ","))
 }
 
 func (v Rules) unschedulable(p *corev1.Pod, message verdict) rule.Finding {
