@@ -86,3 +86,44 @@ func TestFewResultsAreListed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// If the results do not fit on a screen, failures of an early phase are below all that went well, where
+// people look. Before the run waits for something, they are printed.
+func TestFailuresOfManyResultsAreLast(t *testing.T) {
+	names := func(kind string, n int) (refs []object.Ref) {
+		for i := range n {
+			refs = append(refs, ref("v1", kind, "prod", fmt.Sprintf("%s-%d", strings.ToLower(kind), i)))
+		}
+		return refs
+	}
+	events := func(n int, between ...event.Event) []event.Event {
+		early, late := names("ServiceAccount", n), names("ConfigMap", n)
+		out := []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "early", Total: n, Refs: early}, {Name: "late", Total: n, Refs: late}}},
+			event.PhaseStarted{Index: 0},
+			event.Applied{Ref: early[0], Action: event.Failed, Err: errors.New("refused")},
+		}
+		for _, ref := range early[1:] {
+			out = append(out, event.Applied{Ref: ref, Action: event.Created})
+		}
+		out = append(append(out, between...), event.PhaseStarted{Index: 1})
+		for _, ref := range late {
+			out = append(out, event.Applied{Ref: ref, Action: event.Created})
+		}
+		return out
+	}
+	const failed = "failed      serviceaccount/serviceaccount-0 -n prod\n    refused\n"
+	few := run(t, printer.ForApply, output.Options{}, events(3)).out
+	if !strings.Contains(few, failed+"created     configmap/configmap-0 -n prod\n") {
+		t.Errorf("on a screen, the results are not in the order of phases:\n%s", few)
+	}
+	many := run(t, printer.ForApply, output.Options{}, events(60)).out
+	if !strings.HasSuffix(many, "created     60 ConfigMaps -n prod\n"+failed+"119 created, 1 failed\n") {
+		t.Errorf("the failure is not the last result:\n%s", many)
+	}
+	waits := event.Waiting{Ref: ref("v1", "ServiceAccount", "prod", "serviceaccount-1"), For: "it"}
+	waited := run(t, printer.ForApply, output.Options{}, events(60, waits)).out
+	if !strings.Contains(waited, failed+"created     60 ConfigMaps -n prod\n") {
+		t.Errorf("the failure is not printed before the wait:\n%s", waited)
+	}
+}

@@ -134,7 +134,7 @@ func TestLiveLine(t *testing.T) {
 	}{
 		"before the plan": {80, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}, "waiting for the API server (1s of 30s): connection refused"},
 		"nothing done":    {80, []event.Event{phases()}, "[           ] 0/200"},
-		"under way": {80, []event.Event{
+		"under way": {90, []event.Event{
 			phases(),
 			event.PhaseStarted{Index: 0},
 			event.Started{Ref: config("a")},
@@ -142,7 +142,7 @@ func TestLiveLine(t *testing.T) {
 			event.Started{Ref: config("c")},
 			event.Applied{Ref: config("a"), Action: event.Created},
 			event.Started{Ref: config("d")},
-		}, "configuration [>          ] 1/200  configmap/b -n prod, configmap/c -n prod, +1"},
+		}, "configuration [>             ] 1/200  configmap/b -n prod, configmap/c -n prod, +1 more"},
 		"narrow": {40, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Started{Ref: config("a")},
 		}, "0/200  configmap/a -n prod"},

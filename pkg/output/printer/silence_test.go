@@ -309,12 +309,12 @@ func TestWaitLineShowsCause(t *testing.T) {
 	})
 	want := []string{
 		"no progress: statefulset.apps/cache -n shop", "    NoStorageClass: NoStorageClass it is",
-		"waiting for statefulset.apps/cache -n shop (15s of 10m): NoStorageClass, +1",
-		"waiting for statefulset.apps/cache -n shop (35s of 10m): NoStorageClass, +1",
-		"waiting for statefulset.apps/cache -n shop (1m15s of 10m): NoStorageClass, +1",
-		"waiting for statefulset.apps/cache -n shop (2m15s of 10m): NoStorageClass, +1",
+		"waiting for statefulset.apps/cache -n shop (15s of 10m): NoStorageClass, +1 more",
+		"waiting for statefulset.apps/cache -n shop (35s of 10m): NoStorageClass, +1 more",
+		"waiting for statefulset.apps/cache -n shop (1m15s of 10m): NoStorageClass, +1 more",
+		"waiting for statefulset.apps/cache -n shop (2m15s of 10m): NoStorageClass, +1 more",
 		"no progress: statefulset.apps/cache -n shop", "    ImagePull: ImagePull it is",
-		"waiting for statefulset.apps/cache -n shop (2m45s of 10m): ImagePull, +1",
+		"waiting for statefulset.apps/cache -n shop (2m45s of 10m): ImagePull, +1 more",
 	}
 	for i := range lines {
 		lines[i] = strings.TrimSuffix(lines[i], " for 0s")

@@ -118,7 +118,7 @@ func (a *activity) pending() (p pending, ok bool) {
 		p := a.waiting
 		p.what, p.lacks = format.Name(j.Ref), why
 		if more := len(a.lacking) - 1; more > 0 {
-			p.others = fmt.Sprintf(", +%d", more)
+			p.others = fmt.Sprintf(", +%d more", more)
 		}
 		if !s.Waits {
 			p.what = "waiting for " + p.what
@@ -171,7 +171,7 @@ func others(tasks []task) string {
 	}
 	text := ", " + format.Name(tasks[0].ref)
 	if more := len(tasks) - 1; more > 0 {
-		text += fmt.Sprintf(", +%d", more)
+		text += fmt.Sprintf(", +%d more", more)
 	}
 	return text
 }

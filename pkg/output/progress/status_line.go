@@ -147,7 +147,7 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	if other, ok := a.latestBut(shown); ok {
 		p.lacks = format.Name(other.Ref) + ": " + shortly(other)
 		if more := len(a.lacking) - len(shown) - 1; more > 0 {
-			p.others = fmt.Sprintf(", +%d", more)
+			p.others = fmt.Sprintf(", +%d more", more)
 		}
 	}
 	return format.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above

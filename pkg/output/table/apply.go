@@ -17,10 +17,11 @@ import (
 )
 
 // applyTable prints one line for each object, with notes below it. Failures come at the end of
-// their phase, and conflicts at the end of the table.
+// their phase or, if the results do not fit on a screen, before the run waits or ends: below what went
+// well, where people look. Conflicts come at the end of the table.
 type applyTable struct {
 	output.Base
-	// The results in undone are grouped at the end of their phase.
+	// The results in undone are grouped.
 	done      doneLines
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
@@ -43,6 +44,9 @@ func (t *applyTable) Handle(e event.Event) {
 		t.unmet.Add(t.State.Place(waited.Ref), waited)
 	}
 	t.back.handle(t.State, e)
+	if _, waits := e.(event.Waiting); waits && t.State.EndsPhase(e) {
+		t.writeUndone()
+	}
 	applied, ok := e.(event.Applied)
 	if !ok {
 		return
@@ -81,6 +85,15 @@ func (t *applyTable) listed(a event.Applied) bool {
 func (t *applyTable) Flush() {
 	var b strings.Builder
 	t.done.write(&b, actionWidth)
+	t.written = t.written || b.Len() > 0
+	t.Screen.Result(b.String())
+	if t.Verbose || t.State.Total <= t.done.capacity() {
+		t.writeUndone()
+	}
+}
+
+func (t *applyTable) writeUndone() {
+	var b strings.Builder
 	left := map[event.Action][]event.Applied{}
 	var failed []event.Applied
 	for _, a := range t.undone.Drain() {
@@ -127,6 +140,7 @@ func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 }
 
 func (t *applyTable) Finish(context.Context) error {
+	t.writeUndone()
 	var b strings.Builder
 	if conflicts := t.conflicts.Drain(); len(conflicts) > 0 {
 		if t.written {
