@@ -3,6 +3,7 @@ package printer_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestFewResultsAreListed(t *testing.T) {
 }
 
 // If the results do not fit on a screen, failures of an early phase are below all that went well, where
-// people look. Before the run waits for something, they are printed.
+// people look. They are printed before the final wait, which can be long.
 func TestFailuresOfManyResultsAreLast(t *testing.T) {
 	names := func(kind string, n int) (refs []object.Ref) {
 		for i := range n {
@@ -122,8 +123,21 @@ func TestFailuresOfManyResultsAreLast(t *testing.T) {
 		t.Errorf("the failure is not the last result:\n%s", many)
 	}
 	waits := event.Waiting{Ref: ref("v1", "ServiceAccount", "prod", "serviceaccount-1"), For: "it"}
-	waited := run(t, printer.ForApply, output.Options{}, events(60, waits)).out
-	if !strings.Contains(waited, failed+"created     60 ConfigMaps -n prod\n") {
-		t.Errorf("the failure is not printed before the wait:\n%s", waited)
+	if between := run(t, printer.ForApply, output.Options{}, events(60, waits)).out; between != many {
+		t.Errorf("a wait between the phases changes the order:\n%s", between)
+	}
+	var out strings.Builder
+	p, err := printer.ForApply(output.Options{Out: &out, Err: io.Discard, Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range append(events(60), waits) {
+		p.Print(e)
+	}
+	if !strings.HasSuffix(out.String(), failed) {
+		t.Errorf("the failure is not printed before the final wait:\n%s", &out)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

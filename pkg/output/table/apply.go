@@ -17,8 +17,8 @@ import (
 )
 
 // applyTable prints one line for each object, with notes below it. Failures come at the end of
-// their phase or, if the results do not fit on a screen, before the run waits or ends: below what went
-// well, where people look. Conflicts come at the end of the table.
+// their phase or, if the results do not fit on a screen, after the last phase: below what went well,
+// where people look. Conflicts come at the end of the table.
 type applyTable struct {
 	output.Base
 	// The results in undone are grouped.
@@ -44,7 +44,7 @@ func (t *applyTable) Handle(e event.Event) {
 		t.unmet.Add(t.State.Place(waited.Ref), waited)
 	}
 	t.back.handle(t.State, e)
-	if _, waits := e.(event.Waiting); waits && t.State.EndsPhase(e) {
+	if _, waits := e.(event.Waiting); waits && t.State.EndsPhase(e) && t.State.Current == len(t.State.Phases)-1 {
 		t.writeUndone()
 	}
 	applied, ok := e.(event.Applied)
