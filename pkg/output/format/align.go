@@ -31,6 +31,18 @@ func Aligned(rows [][]string, width func() int) string {
 	return b.String()
 }
 
+// AlignedFirst returns the first of the tables in which each row fits on a line. If there is none, it
+// wraps the last one. The tables show the same rows, each with less than the one before.
+func AlignedFirst(width func() int, tables ...[][]string) string {
+	last := len(tables) - 1
+	for _, rows := range tables[:last] {
+		if whole := Aligned(rows, width); strings.Count(whole, "\n") == len(rows) {
+			return whole
+		}
+	}
+	return Aligned(tables[last], width)
+}
+
 // alignedRow places the cells of a row. Each cell begins on the first line that is free from its
 // column on, counted from the line on which the cell before it begins.
 func alignedRow(row []string, widths []int, columns int) []string {

@@ -65,6 +65,55 @@ func TestSurveyFits(t *testing.T) {
 	}
 }
 
+// A row of a survey is a line at 80 columns, too: the group of a kind gives way, then the shared fields,
+// then the operation. A group stays if two groups have the kind.
+func TestSurveyRowsAreLines(t *testing.T) {
+	owner := func(name string) managedfields.Owner {
+		return managedfields.Owner{Manager: name, Operation: managedfields.Update}
+	}
+	kind := func(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
+	s := event.Surveyed{Objects: 3, Holdings: []event.KindHolding{
+		{Owner: owner("kube-controller-manager"), Kind: kind("apiextensions.k8s.io", "CustomResourceDefinition"), Objects: 1, Fields: event.Fields{All: 3}},
+		{Owner: owner("kubectl-client-side-apply"), Kind: kind("networking.k8s.io", "NetworkPolicy"), Objects: 1, Fields: event.Fields{All: 3}},
+		{Owner: owner("kubectl-client-side-apply"), Kind: kind("projectcalico.org", "NetworkPolicy"), Objects: 1, Fields: event.Fields{All: 3, Shared: 1}},
+	}}
+	s.Managers = []event.ManagerHolding{{Manager: "kube-controller-manager", Kinds: 1}}
+	for width, want := range map[int]string{
+		0: `
+MANAGER                              KIND                                            OBJECTS   FIELDS   SHARED   SOLE
+kube-controller-manager (Update)     customresourcedefinition.apiextensions.k8s.io   1         3        0        3
+kubectl-client-side-apply (Update)   networkpolicy.networking.k8s.io                 1         3        0        3
+kubectl-client-side-apply (Update)   networkpolicy.projectcalico.org                 1         3        1        2
+`,
+		110: `
+MANAGER                              KIND                              OBJECTS   FIELDS   SHARED   SOLE
+kube-controller-manager (Update)     customresourcedefinition          1         3        0        3
+kubectl-client-side-apply (Update)   networkpolicy.networking.k8s.io   1         3        0        3
+kubectl-client-side-apply (Update)   networkpolicy.projectcalico.org   1         3        1        2
+`,
+		100: `
+MANAGER                              KIND                              OBJECTS   FIELDS   SOLE
+kube-controller-manager (Update)     customresourcedefinition          1         3        3
+kubectl-client-side-apply (Update)   networkpolicy.networking.k8s.io   1         3        3
+kubectl-client-side-apply (Update)   networkpolicy.projectcalico.org   1         3        2
+`,
+		86: `
+MANAGER                     KIND                              OBJECTS   FIELDS   SOLE
+kube-controller-manager     customresourcedefinition          1         3        3
+kubectl-client-side-apply   networkpolicy.networking.k8s.io   1         3        3
+kubectl-client-side-apply   networkpolicy.projectcalico.org   1         3        2
+`,
+	} {
+		o := output.Options{}
+		if width > 0 {
+			o.Width = columns(width)
+		}
+		if got := run(t, printer.ForSurvey, o, []event.Event{s}).out; !strings.HasPrefix("\n"+got, want+"\n") {
+			t.Errorf("%d columns:\n%s", width, got)
+		}
+	}
+}
+
 // The list of sets fits the terminal too, although the names of a lock's holder and of the last
 // user may be long.
 func TestSetsFit(t *testing.T) {

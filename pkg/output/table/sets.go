@@ -49,16 +49,8 @@ func (t *setsTable) Finish(context.Context) error {
 		}
 		return nil
 	}
-	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LAST RUN", "LOCK"}
-	if t.wide {
-		head = append(head, "KINDS", "NAMESPACES", "TOOL", "ID")
-	}
-	rows := [][]string{head}
-	for _, s := range t.sets {
-		rows = append(rows, t.row(s))
-	}
 	var b strings.Builder
-	b.WriteString(format.Aligned(rows, t.Width))
+	b.WriteString(format.AlignedFirst(t.Width, t.rows(false), t.rows(true)))
 	for _, s := range t.sets {
 		if t.members && len(s.Members) > 0 && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
@@ -76,26 +68,44 @@ func (t *setsTable) Finish(context.Context) error {
 	return nil
 }
 
-func (t *setsTable) row(s event.Set) []string {
+// rows returns the rows of the table. In short, for a narrow terminal, they lack who ran a set and who
+// holds its lock, and show how long ago instead of when.
+func (t *setsTable) rows(short bool) [][]string {
+	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LAST RUN", "LOCK"}
+	if t.wide {
+		head = append(head, "KINDS", "NAMESPACES", "TOOL", "ID")
+	}
+	rows := [][]string{head}
+	for _, s := range t.sets {
+		rows = append(rows, t.row(s, short))
+	}
+	return rows
+}
+
+func (t *setsTable) row(s event.Set, short bool) []string {
 	members, ready := strconv.Itoa(len(s.Members)), readyOf(s)
 	if s.Err != nil {
 		members, ready = "?", "?"
 	}
 	held := "free"
-	if s.Lock != nil {
+	switch {
+	case s.Lock == nil:
+	case short:
+		held = "held"
+	default:
 		held = text.Printable(s.Lock.Holder)
 		if !s.Lock.Since.IsZero() {
 			held += " since " + format.Stamp(s.Lock.Since)
 		}
 	}
-	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, lastRun(s.LastRun), held}
+	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, t.lastRun(s.LastRun, short), held}
 	if t.wide {
 		row = append(row, text.Printable(strings.Join(s.Kinds, ",")), text.Printable(strings.Join(s.Namespaces, ",")), text.Printable(s.Tooling), s.ID)
 	}
 	return row
 }
 
-func lastRun(r *event.SetRun) string {
+func (t *setsTable) lastRun(r *event.SetRun, short bool) string {
 	if r == nil {
 		return "-"
 	}
@@ -103,10 +113,14 @@ func lastRun(r *event.SetRun) string {
 	if at.IsZero() {
 		at = r.Started
 	}
-	if !at.IsZero() {
+	switch {
+	case at.IsZero():
+	case short:
+		message += " " + agoOf(at, t.Now())
+	default:
 		message += " " + format.Stamp(at)
 	}
-	if r.Who != "" {
+	if r.Who != "" && !short {
 		message += " by " + r.Who
 	}
 	return text.Printable(message)

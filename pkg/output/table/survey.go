@@ -29,7 +29,7 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	case s.Holdings == nil:
 		b.WriteString(format.Aligned(managerRows(s), t.Width) + "\n")
 	default:
-		b.WriteString(format.Aligned(holdingRows(s), t.Width) + "\n")
+		b.WriteString(format.AlignedFirst(t.Width, holdingRows(s, 0), holdingRows(s, 1), holdingRows(s, 2), holdingRows(s, 3)) + "\n")
 	}
 	t.leaving(&b, s)
 	t.unexpected(&b, s)
@@ -38,11 +38,32 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	return b.String()
 }
 
-func holdingRows(s event.Surveyed) [][]string {
+// holdingRows returns the rows of the table. For a narrow terminal, up to three things are left out: the
+// group of a kind, the column of shared fields, and the operation.
+func holdingRows(s event.Surveyed, without int) [][]string {
+	groups := map[string]map[string]bool{}
+	for _, h := range s.Holdings {
+		if groups[h.Kind.Kind] == nil {
+			groups[h.Kind.Kind] = map[string]bool{}
+		}
+		groups[h.Kind.Kind][h.Kind.Group] = true
+	}
 	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, h := range s.Holdings {
-		row := []string{format.Owner(h.Owner, time.Time{}), format.KindName(h.Kind), strconv.Itoa(h.Objects)}
+		kind, owner := h.Kind, h.Owner
+		if without > 0 && len(groups[kind.Kind]) == 1 {
+			kind.Group = ""
+		}
+		if without > 2 {
+			owner.Operation = ""
+		}
+		row := []string{format.Owner(owner, time.Time{}), format.KindName(kind), strconv.Itoa(h.Objects)}
 		rows = append(rows, append(row, countsOf(h.Fields)...))
+	}
+	if without > 1 {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, len(row)-2, len(row)-1)
+		}
 	}
 	return rows
 }

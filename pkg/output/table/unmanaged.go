@@ -18,10 +18,12 @@ func NewUnmanaged(b output.Base) output.Results {
 		var out strings.Builder
 		if len(u.Found) > 0 {
 			rows := [][]string{{"OBJECT", "MADE BY", "CREATED", "LAST WRITE"}}
+			short := [][]string{{"OBJECT", "MADE BY", "CREATED"}}
 			for _, o := range u.Found {
-				rows = append(rows, []string{format.Name(o.Ref), format.Manager(o.Manager), agoOf(o.Created, b.Now()), agoOf(o.Written, b.Now())})
+				row := []string{format.Name(o.Ref), format.Manager(o.Manager), agoOf(o.Created, b.Now()), agoOf(o.Written, b.Now())}
+				rows, short = append(rows, row), append(short, row[:3:3])
 			}
-			out.WriteString(format.Aligned(rows, b.Width) + "\n")
+			out.WriteString(format.AlignedFirst(b.Width, rows, short) + "\n")
 		}
 		message := text.Count(len(u.Found), "unmanaged object") + " of " + text.Count(u.Objects, "object") + text.Printable(u.Where)
 		out.WriteString(format.Fit("", message, b.Width) + "\n")
