@@ -24,7 +24,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 		it.Namespace = o.namespace()
 	case o.Enforced && written != o.namespace():
 		return it, it.fault(fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()), "",
-			"without -n, the namespace in the manifest is used")
+			"without -n, the namespace in the manifest is used; a set is then in the context's namespace")
 	}
 	it.Object = inNamespace(it.Object, it.Namespace)
 	return it, nil
