@@ -22,6 +22,9 @@ type Owned struct {
 	StatusHidden bool
 	Unmanaged    bool
 	History      *History
+	// Deletions are those of objects with this name, with the newest first. They are set only if the
+	// object does not exist, and only with History.
+	Deletions []Deletion
 }
 
 // Holding counts the fields of one owner.

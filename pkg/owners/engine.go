@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -42,7 +40,8 @@ type Engine struct {
 	Now      func() time.Time
 }
 
-// Run emits an [event.Owned] for each object, in order. It joins the errors of objects that could
+// Run emits an [event.Owned] for each object, in order. With History, an object that is gone has its
+// recorded deletions there. It joins the errors of objects that could
 // not be shown. It returns [ErrHistoryUnknown] if only a history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now, from: e.From}
@@ -57,7 +56,11 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			faults = append(faults, e.deleted(ctx, ref, err))
+			if gone := e.deletions(ctx, ref, err); len(gone) > 0 {
+				emit(event.Owned{Ref: ref, Path: e.Path, Deletions: gone})
+			} else {
+				faults = append(faults, err)
+			}
 			continue
 		}
 		owned, err := e.owned(u)
@@ -77,17 +80,16 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-// deleted adds to a not-found error where the deletion of the object is recorded.
-func (e *Engine) deleted(ctx context.Context, ref object.Ref, err error) error {
+// deletions returns the recorded deletions of an object that no longer exists. They are its history.
+func (e *Engine) deletions(ctx context.Context, ref object.Ref, err error) []event.Deletion {
 	if !e.History || !apierrors.IsNotFound(err) {
-		return err
+		return nil
 	}
-	found, unread := DeletionsOf(ctx, e.Reader, ref)
-	if unread != nil || len(found) == 0 {
-		return err
+	found, err := DeletionsOf(ctx, e.Reader, ref)
+	if err != nil {
+		return nil // The object is reported as not found.
 	}
-	see := command.Kubectl(append([]string{"k8sconnect", "history"}, strings.Fields(ref.String())...)...)
-	return object.Hinted("its deletion is recorded: "+see, "%w", err)
+	return slices.DeleteFunc(found, func(d event.Deletion) bool { return d.Time().Before(e.From) })
 }
 
 func (e *Engine) owned(u *unstructured.Unstructured) (event.Owned, error) {

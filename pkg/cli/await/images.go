@@ -37,7 +37,9 @@ func (r *Workloads) Handle(e event.Event) {
 			r.entrances = append(r.entrances, ref)
 		}
 	case event.Owned:
-		ref = e.Ref
+		if len(e.Deletions) == 0 {
+			ref = e.Ref
+		}
 	}
 	if unready.HasPods(ref) {
 		r.refs = append(r.refs, ref)

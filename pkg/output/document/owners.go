@@ -37,6 +37,9 @@ type ownedObject struct {
 	Coverage *event.Coverage `json:"historyCoverage,omitempty"`
 	// Why the history is unknown. It replaces history.
 	Error *fault `json:"historyError,omitempty"`
+	// With --history, if the object does not exist: deletions of objects with this name, the newest
+	// first.
+	Deletions []deletionEntry `json:"deletions,omitempty"`
 }
 
 type managerEntry struct {
@@ -81,7 +84,7 @@ func (d *ownersDocument) Finish(context.Context) error {
 }
 
 func ownedOf(o event.Owned) ownedObject {
-	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
+	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}, Deletions: deletionsOf(o.Deletions)}
 	for _, s := range o.Holdings {
 		if s.Owner != (managedfields.Owner{}) {
 			out.Managers = append(out.Managers, managerEntry{s.Owner, s.Fields})

@@ -53,6 +53,9 @@ func (p *past) add(o event.Owned, now time.Time) {
 	} else {
 		p.where += ", " + name
 	}
+	for _, d := range o.Deletions {
+		p.notes = append(p.notes, strings.Join(format.DeletionLines(d), "; "))
+	}
 	h := o.History
 	if h == nil {
 		return

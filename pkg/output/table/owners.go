@@ -56,6 +56,12 @@ func (t *ownersTable) Finish(context.Context) error {
 func (t *ownersTable) object(o event.Owned) string {
 	var b strings.Builder
 	b.WriteString(t.Paint.Bold.Sprint(format.Name(o.Ref)) + "\n")
+	if len(o.Deletions) > 0 {
+		for _, d := range o.Deletions {
+			format.Below(&b, format.DeletionLines(d), "  ", t.Width)
+		}
+		return b.String()
+	}
 	for _, remark := range ownedRemarks(o) {
 		b.WriteString(remark + "\n")
 	}
@@ -352,6 +358,9 @@ func commentedYAML(o event.Owned, now func() time.Time) string {
 	version := o.Ref.GVK.GroupVersion().String()
 	comment(format.Name(o.Ref))
 	comment(ownedRemarks(o)...)
+	for _, d := range o.Deletions {
+		comment(format.DeletionLines(d)...)
+	}
 	for _, line := range (fieldTree{}).lines(o.Fields) {
 		b.WriteString(commented(line, version, now()) + "\n")
 	}

@@ -187,8 +187,22 @@ func TestHistoryOfDeleted(t *testing.T) {
       last owners: flux (Apply)
 `)
 	message, status = jane.plugin(t, "owners", "cm/one", "-n", "told", "--history")
-	if status != 2 || !strings.Contains(message, "its deletion is recorded: kubectl k8sconnect history configmap/one -n told") {
-		t.Errorf("status %d: %s", status, message)
+	jane.like(t, message, status, 0, `configmap/one -n told
+  …Z  deleted  configmap/one -n told
+      by the user jane@example.com
+      last owners: flux (Apply)
+`)
+	for format, want := range map[string]string{
+		"json": `"user": "jane@example.com"`, "yaml": "# configmap/one -n told\n# ", "html": "by the user jane@example.com",
+	} {
+		if message, status = jane.plugin(t, "owners", "cm/one", "-n", "told", "--history", "--path=.data", "-o", format); status != 0 || !strings.Contains(message, want) {
+			t.Errorf("%s: status %d: %s", format, status, message)
+		}
+	}
+	for _, args := range [][]string{{"cm/one"}, {"cm/one", "--history", "--since=1ms"}, {"cm/nosuch", "--history"}} {
+		if message, status = jane.plugin(t, "owners", append(args, "-n", "told")...); status != 2 || !strings.Contains(message, "not found") {
+			t.Errorf("%v: status %d: %s", args, status, message)
+		}
 	}
 	jane.apply(t, configMaps, configMap("told", "one", ""), "flux") // again
 	message, status = jane.plugin(t, "history", "cm/one", "-n", "told")
