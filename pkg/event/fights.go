@@ -76,6 +76,9 @@ type FoughtPath struct {
 	// Writers lists the owners that set or removed the path. An unknown writer is nil.
 	Writers  []*managedfields.Owner
 	Recorded *Transition
+	// Turns are the latest changes of the path, the oldest first. Their times are those at which the
+	// watch showed them, and their values are set if they are known and not secret.
+	Turns []Transition
 }
 
 func (Fights) event() {}

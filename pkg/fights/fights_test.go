@@ -194,6 +194,36 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// A path has its changes with their times, and with values if they are known; a Secret's are not.
+func TestTurns(t *testing.T) {
+	story := []string{
+		"was l=1 a/Update@1:.metadata.labels.l b/Update@1:.spec", "2 l=2 b/Update@2:.spec,.metadata.labels.l", "3 l=1 a/Update@3:.metadata.labels.l b/Update@2:.spec",
+	}
+	secret := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Resource: "secrets", Namespaced: true}
+	for _, kind := range []object.Kind{webs(), secret} {
+		tally := fights.New(false)
+		was := see(t, tally, kind, story...)
+		for _, r := range tally.Baselines(1) {
+			tally.Baseline(r.UID, was)
+		}
+		var got []string
+		for _, f := range tally.Result() {
+			for _, turn := range f.Paths[0].Turns {
+				got = append(got, fmt.Sprintf("%s %s at %d: %s>%s, %s>%s", turn.Path, turn.Kind, turn.Last.Unix(), turn.From, turn.To, turn.FromValue, turn.ToValue))
+			}
+		}
+		want := []string{
+			`.metadata.labels.l taken at 2: [a (Update)]>[b (Update)], "1">"2"`, `.metadata.labels.l taken at 3: [b (Update)]>[a (Update)], "2">"1"`,
+		}
+		if kind.Resource == secret.Resource {
+			want = []string{`.metadata.labels.l taken at 2: [a (Update)]>[b (Update)], >`, `.metadata.labels.l taken at 3: [b (Update)]>[a (Update)], >`}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind.Resource, diff)
+		}
+	}
+}
+
 // If the status is included, its paths count as well.
 func TestStatus(t *testing.T) {
 	for status, want := range map[bool][]string{false: nil, true: {"several-owners .status.a k (status) l (status)"}} {

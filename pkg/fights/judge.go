@@ -88,7 +88,7 @@ func (w *watched) handed() []event.FoughtPath {
 			continue
 		}
 		writers := distinctOwners(s.by)
-		out = append(out, event.FoughtPath{Path: s.path, Values: w.shown(s.path, values, writers), Writers: writers})
+		out = append(out, event.FoughtPath{Path: s.path, Values: w.shown(s.path, values, writers), Writers: writers, Turns: w.turns(s.path)})
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 			continue
 		}
 		writers := distinctOwners(by[key])
-		out = append(out, event.FoughtPath{Path: paths[key], Values: w.shown(paths[key], values, writers), Writers: writers})
+		out = append(out, event.FoughtPath{Path: paths[key], Values: w.shown(paths[key], values, writers), Writers: writers, Turns: w.turns(paths[key])})
 	}
 	return out
 }

@@ -49,7 +49,7 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 		w.log = w.log[1:]
 		return
 	}
-	one.before, one.version = w.log[0].before, w.log[0].version
+	one.at, one.before, one.version = w.log[0].at, w.log[0].before, w.log[0].version
 	w.log[0] = one
 	w.writes++
 }

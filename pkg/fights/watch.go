@@ -66,6 +66,7 @@ type watched struct {
 }
 
 type write struct {
+	at              time.Time
 	before, version string
 	writer          *managedfields.Owner // nil if unknown
 	moves           []move
@@ -133,7 +134,7 @@ func (t *Tally) See(c Change) {
 		w = &watched{kind: c.Kind, ref: object.Ref{GVK: c.Kind.GVK, Namespace: o.Namespace, Name: o.Name}, first: o, now: o, at: c.At}
 		t.objects[o.UID] = w
 		if c.Event != "ADDED" {
-			w.log = []write{{before: c.Before, version: o.ResourceVersion, unseen: true}}
+			w.log = []write{{at: c.At, before: c.Before, version: o.ResourceVersion, unseen: true}}
 		}
 		return
 	}
@@ -142,7 +143,7 @@ func (t *Tally) See(c Change) {
 	if !counts {
 		return
 	}
-	one.before, one.version = c.Before, o.ResourceVersion
+	one.at, one.before, one.version = c.At, c.Before, o.ResourceVersion
 	w.writes++
 	if len(w.log) >= keptWrites {
 		w.log = slices.Delete(w.log, 0, 1)

@@ -39,11 +39,15 @@ func NewHistory(b output.Base) output.Results {
 
 // past is what a page shows.
 type past struct {
+	// title is "Changes of owners" unless it is set.
+	title   string
 	where   string
 	from    time.Time
 	changes []event.ObjectTransition
 	gaps    []event.Gap
 	notes   []string
+	// table is above the time lines; it may be nil.
+	table *table
 }
 
 func (p *past) add(o event.Owned, now time.Time) {
@@ -159,7 +163,7 @@ func pageOf(p past, now time.Time) string {
 	if p.from.IsZero() { // The owner before the first change is visible, too.
 		d.from = d.from.Add(-now.Sub(d.from) / 20)
 	}
-	title := "Changes of owners" + text.Printable(p.where)
+	title := cmp.Or(p.title, "Changes of owners") + text.Printable(p.where)
 	var m markup
 	m.raw("<!DOCTYPE html>\n")
 	m.open("html", "lang", "en")
@@ -173,6 +177,9 @@ func pageOf(p past, now time.Time) string {
 	m.raw(`<label id="filter" hidden>Show fields with <input type="search" autocomplete="off" spellcheck="false"> <small id="shown" aria-live="polite"></small></label>`)
 	d.legend(&m)
 	m.raw("\n</header>\n<main>\n")
+	if p.table != nil {
+		p.table.write(&m)
+	}
 	for _, l := range lanes {
 		d.lane(&m, l)
 	}
@@ -309,25 +316,20 @@ func (d *drawing) axis(m *markup) {
 	m.raw("\n")
 }
 
-// NewFights returns fights as one HTML file: a table with the paths of each object.
+// NewFights returns fights as one HTML file: a table of the objects, and a time line for each field.
 func NewFights(b output.Base) output.Results {
 	return output.Printed(b, func(f event.Fights) string {
-		const title = "Fights over fields"
-		var m markup
-		m.raw("<!DOCTYPE html>\n")
-		m.open("html", "lang", "en")
-		head(&m, title, style, script)
-		m.raw("\n<body>\n<header>\n")
-		m.element("h1", title)
-		for _, line := range format.Fights(f) {
-			m.element("p", line)
+		now := b.Now()
+		table := fought(f, now)
+		p := past{title: "Fights over fields", from: now.Add(-f.For), notes: format.Fights(f), table: &table}
+		for _, one := range f.Found {
+			for _, path := range one.Paths {
+				for _, turn := range path.Turns {
+					p.changes = append(p.changes, event.ObjectTransition{Ref: one.Ref, Transition: turn})
+				}
+			}
 		}
-		m.element("p", "Written "+format.Stamp(b.Now())+".")
-		m.raw(`<label id="filter" hidden>Show rows with <input type="search" autocomplete="off" spellcheck="false"></label>`)
-		m.raw("\n</header>\n<main>\n")
-		fought(f, b.Now()).write(&m)
-		m.raw("</main>\n<script>" + script + "</script>\n</body>\n</html>\n")
-		return m.b.String()
+		return pageOf(p, now)
 	})
 }
 

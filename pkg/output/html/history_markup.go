@@ -11,8 +11,8 @@ code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 .note { border-left: .25rem solid var(--m1); padding-left: .6rem; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; margin: .6rem 0; }
 th { white-space: nowrap; overflow-wrap: normal; }
-table { table-layout: fixed; }
-th:nth-child(1) { width: 22%; } th:nth-child(2), th:nth-child(3) { width: 17%; } th:nth-child(4) { width: 13%; } th:nth-child(5) { width: 10%; }
+.axis + table { table-layout: fixed; }
+.axis + table th:nth-child(1) { width: 22%; } .axis + table th:nth-child(2), .axis + table th:nth-child(3) { width: 17%; } .axis + table th:nth-child(4) { width: 13%; } .axis + table th:nth-child(5) { width: 10%; }
 @media (max-width: 40rem) { thead th { display: none; } }
 .lane { display: block; overflow: visible; }
 .m0 { fill: var(--m0); } .m1 { fill: var(--m1); } .m2 { fill: var(--m2); } .m3 { fill: var(--m3); }

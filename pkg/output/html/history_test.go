@@ -82,39 +82,53 @@ func TestHostileHistory(t *testing.T) {
 	}
 }
 
-// The page of fights has the same elements for any names, and shows each writer.
+// fightsPage returns the page of a fight over one field, with three turns.
+func fightsPage(t *testing.T, name string) string {
+	t.Helper()
+	owner := func(suffix string) *managedfields.Owner {
+		return &managedfields.Owner{Manager: name + suffix, Operation: "Apply"}
+	}
+	value := any(name)
+	path, err := fieldpath.ParsePath(".spec.replicas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := func(at int, from, to string) event.Transition {
+		return event.Transition{
+			Path: path.String(), Kind: "taken", Count: 1, First: when.Add(time.Duration(at-60) * time.Second), Last: when.Add(time.Duration(at-60) * time.Second),
+			From: []managedfields.Owner{*owner(from)}, To: []managedfields.Owner{*owner(to)}, FromValue: "5", ToValue: name,
+		}
+	}
+	fights := event.Fights{Objects: 2, For: time.Minute, Found: []event.Fight{{
+		Ref:   object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: name},
+		Class: event.SeveralOwners, Writes: 12, Next: []string{"kubectl k8sconnect give " + name},
+		Paths: []event.FoughtPath{{
+			Path: path, Values: []*any{&value, nil}, Writers: []*managedfields.Owner{owner("-1"), owner("-2")},
+			Turns: []event.Transition{turn(10, "-1", "-2"), turn(30, "-2", "-1"), turn(50, "-1", "-2")},
+		}},
+	}}}
+	var out strings.Builder
+	results := NewFights(output.NewBase(output.Options{Out: &out, Err: io.Discard, Now: func() time.Time { return when }}, output.NewState(output.Word{}, false)))
+	results.Handle(fights)
+	if err := results.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// The page of fights has the same elements for any names, and shows each writer and each turn.
 func TestFights(t *testing.T) {
-	of := func(name string) event.Fights {
-		owner := func(suffix string) *managedfields.Owner {
-			return &managedfields.Owner{Manager: name + suffix, Operation: "Apply"}
-		}
-		value := any(name)
-		path, err := fieldpath.ParsePath(".spec.replicas")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return event.Fights{Objects: 2, For: time.Minute, Found: []event.Fight{{
-			Ref:   object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: name},
-			Class: event.SeveralOwners, Writes: 12, Next: []string{"kubectl k8sconnect give " + name},
-			Paths: []event.FoughtPath{{Path: path, Values: []*any{&value, nil}, Writers: []*managedfields.Owner{owner("-1"), owner("-2")}}},
-		}}}
-	}
-	page := func(name string) string {
-		var out strings.Builder
-		results := NewFights(output.NewBase(output.Options{Out: &out, Err: io.Discard, Now: func() time.Time { return when }}, output.NewState(output.Word{}, false)))
-		results.Handle(of(name))
-		if err := results.Finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
-	tame := page("flux")
-	for _, want := range []string{"configmap/flux -n shop", ">12</td>", ".spec.replicas", "flux-1 (Apply) ↔ flux-2 (Apply)", "kubectl k8sconnect give flux"} {
+	tame := fightsPage(t, "flux")
+	for _, want := range []string{
+		"configmap/flux -n shop", ">12</td>", ".spec.replicas", "flux-1 (Apply) ↔ flux-2 (Apply)", "kubectl k8sconnect give flux",
+		"<title>flux-1 (Apply), from 2026-11-22T11:59:00Z to 2026-11-22T11:59:10Z</title>",
+		"<title>flux-2 (Apply), from 2026-11-22T11:59:10Z to 2026-11-22T11:59:30Z</title>", ">from 5 to flux</td>",
+	} {
 		if !strings.Contains(tame, want) {
 			t.Errorf("no %q in\n%s", want, tame)
 		}
 	}
-	if got := shapeOfPage(t, page(`"><script>alert(1)</script>`)); !slices.Equal(shapeOfPage(t, tame), got) {
+	if got := shapeOfPage(t, fightsPage(t, `"><script>alert(1)</script>`)); !slices.Equal(shapeOfPage(t, tame), got) {
 		t.Errorf("a name changes the page: %v", got)
 	}
 }
@@ -162,26 +176,7 @@ const contrastOf = `(() => {
 // keyboard, has enough contrast in light and dark (3 to 1 for graphics, 4.5 to 1 for text), and fits
 // a phone. With SCREENSHOTS=folder, the test writes pictures.
 func TestHistoryInBrowser(t *testing.T) {
-	b := openBrowser(t)
-	page := pageOf(night(func(s string) string { return s }), when)
-	asked := make(chan string, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.URL.Path
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(page))
-	}))
-	defer server.Close()
-	b.open(server.URL + "/page")
-	b.ask("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
-	  window.faults = [];
-	  addEventListener('error', e => window.faults.push(String(e.message)), true);
-	  addEventListener('securitypolicyviolation', e => window.faults.push(e.violatedDirective + ' ' + e.blockedURI));
-	  for (const level of ['error', 'warn']) { const old = console[level]; console[level] = (...all) => { window.faults.push(all.join(' ')); old(...all); }; }`}, nil)
-	b.ask("Page.enable", nil, nil)
-	b.eval(`new Promise(done => { setTimeout(() => location.reload(), 0); done('') })`)
-	for b.eval(`Boolean(window.faults) && document.readyState === 'complete'`) != "true" {
-		time.Sleep(10 * time.Millisecond)
-	}
+	b, check := openPage(t, "history", pageOf(night(func(s string) string { return s }), when))
 	shown := func() string {
 		return b.eval(`[...document.querySelectorAll('section')].filter(s => !s.hidden).map(s => s.querySelector('code').textContent).join(' ')`)
 	}
@@ -227,44 +222,80 @@ func TestHistoryInBrowser(t *testing.T) {
 	if got := b.eval(`new Promise(done => setTimeout(() => done(` + focused + `), 100))`); got != "c4" {
 		t.Errorf("Enter moves to %s, want the change's row", got)
 	}
+	check()
+}
 
-	picture := func(name string) {
-		folder := os.Getenv("SCREENSHOTS")
-		if folder == "" {
-			return
+// The page of fights has a table and a time line, passes the same checks, and can be searched.
+func TestFightsInBrowser(t *testing.T) {
+	b, check := openPage(t, "fights", fightsPage(t, "flux"))
+	b.eval(`(() => { const i = document.querySelector('input'); i.value = 'replicas'; i.dispatchEvent(new Event('input')); return '' })()`)
+	if got := b.eval(`[...document.querySelectorAll('section')].filter(s => !s.hidden).length + ' ' + document.querySelectorAll('svg.lane circle').length`); got != "2 3" {
+		t.Errorf("sections and changes: %s", got)
+	}
+	check()
+}
+
+// openPage opens a page, and returns the checks to run at the end.
+func openPage(t *testing.T, name, page string) (*browser, func()) {
+	t.Helper()
+	b := openBrowser(t)
+	asked := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(page))
+	}))
+	t.Cleanup(server.Close)
+	b.open(server.URL + "/page")
+	b.ask("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
+	  window.faults = [];
+	  addEventListener('error', e => window.faults.push(String(e.message)), true);
+	  addEventListener('securitypolicyviolation', e => window.faults.push(e.violatedDirective + ' ' + e.blockedURI));
+	  for (const level of ['error', 'warn']) { const old = console[level]; console[level] = (...all) => { window.faults.push(all.join(' ')); old(...all); }; }`}, nil)
+	b.ask("Page.enable", nil, nil)
+	b.eval(`new Promise(done => { setTimeout(() => location.reload(), 0); done('') })`)
+	for b.eval(`Boolean(window.faults) && document.readyState === 'complete'`) != "true" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return b, func() {
+		picture := func(file string) {
+			folder := os.Getenv("SCREENSHOTS")
+			if folder == "" {
+				return
+			}
+			var shot struct{ Data string }
+			b.ask("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+			data, err := base64.StdEncoding.DecodeString(shot.Data)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(folder, file+".png"), data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		var shot struct{ Data string }
-		b.ask("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
-		data, err := base64.StdEncoding.DecodeString(shot.Data)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name+".png"), data, 0o600)
+		for _, scheme := range []string{"light", "dark"} {
+			b.ask("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+			if got, err := strconv.ParseFloat(b.eval(contrastOf), 64); err != nil || got < 3 {
+				t.Errorf("%s: the least contrast is %v, %v", scheme, got, err)
+			}
+			picture(name + "-" + scheme)
 		}
-		if err != nil {
-			t.Fatal(err)
+		b.ask("Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true}, nil)
+		if wide := b.eval(`document.documentElement.scrollWidth > innerWidth`); wide != "false" {
+			t.Error("on a phone, the page needs horizontal scrolling")
 		}
-	}
-	for _, scheme := range []string{"light", "dark"} {
-		b.ask("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-		if got, err := strconv.ParseFloat(b.eval(contrastOf), 64); err != nil || got < 3 {
-			t.Errorf("%s: the least contrast is %v, %v", scheme, got, err)
+		picture(name + "-phone")
+		if got := b.eval(`window.faults.join('; ')`); got != "" {
+			t.Errorf("the console shows %s", got)
 		}
-		picture("history-" + scheme)
-	}
-	b.ask("Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true}, nil)
-	if wide := b.eval(`document.documentElement.scrollWidth > innerWidth`); wide != "false" {
-		t.Error("on a phone, the page needs horizontal scrolling")
-	}
-	picture("history-phone")
-	if got := b.eval(`window.faults.join('; ')`); got != "" {
-		t.Errorf("the console shows %s", got)
-	}
-	if n := b.eval(`performance.getEntriesByType('resource').length`); n != "0" {
-		t.Errorf("the page asked for %s resources", n)
-	}
-	close(asked)
-	for path := range asked {
-		if path != "/page" {
-			t.Errorf("the browser asked for %s", path)
+		if n := b.eval(`performance.getEntriesByType('resource').length`); n != "0" {
+			t.Errorf("the page asked for %s resources", n)
+		}
+		close(asked)
+		for path := range asked {
+			if path != "/page" {
+				t.Errorf("the browser asked for %s", path)
+			}
 		}
 	}
 }
