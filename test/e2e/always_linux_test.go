@@ -59,8 +59,16 @@ func TestLiveAlways(t *testing.T) {
 		s.types(t, "al\n")
 		s.sees(t, asks)
 		s.types(t, "t\n")
-		s.sees(t, "always: "+file+":2: {kind: Deployment.apps, name: web, path: .spec.replicas}")
+		s.sees(t, "always: "+file+":2:")
+		s.sees(t, ".spec.replicas}")
 		s.ends(t, 0)
+		_, line, _ := strings.Cut(s.shown(), "always: ")
+		line, _, _ = strings.Cut("always: "+line, "}")
+		for row := range strings.Lines(line + "}") {
+			if len(strings.TrimRight(row, "\n")) > columns {
+				t.Errorf("the terminal breaks a word: %s", row)
+			}
+		}
 		if shown := s.shown(); strings.Contains(shown, "--yield=") || !strings.Contains(shown, "--take=deployment.apps/web:") {
 			t.Errorf("the printed command repeats the rule, or lacks the other answer:\n%s", shown)
 		}
@@ -83,7 +91,7 @@ func TestLiveAlways(t *testing.T) {
 			s.sees(t, asks)
 			s.types(t, "always\n")
 		}
-		s.sees(t, "always: "+file+":4: ")
+		s.sees(t, "always: "+file+":4:")
 		s.ends(t, 0)
 		want := "yield:\n# theirs\n- {manager: hpa} # 1\n- {kind: Deployment.apps, name: web, path: [.spec.replicas, '.spec.template.spec.containers[name=\"app\"].image']}\n# end\n"
 		if got := content(file); got != want {
@@ -102,7 +110,8 @@ func TestLiveAlways(t *testing.T) {
 		s.types(t, "am\n")
 		s.sees(t, asks)
 		s.types(t, "t\n")
-		s.sees(t, "always: "+set+":4: k8sconnect.io/yield: \".spec.replicas\"")
+		s.sees(t, "always: "+set+":4: k8sconnect.io/yield:")
+		s.sees(t, "\".spec.replicas\"")
 		s.ends(t, 0)
 		want := strings.Replace(before, "{name: web}", "{name: web, annotations: {k8sconnect.io/yield: \".spec.replicas\"}}", 1)
 		if got := content(set); got != want {

@@ -25,10 +25,13 @@ type session struct {
 	seen int
 }
 
+// columns is the width of the terminal.
+const columns = 120
+
 // sit runs the plugin at its own terminal.
 func sit(t *testing.T, kubeconfig string, env []string, args ...string) *session {
 	t.Helper()
-	screen, tty, err := terminal.Open(120)
+	screen, tty, err := terminal.Open(columns)
 	if err != nil {
 		t.Fatal(err)
 	}

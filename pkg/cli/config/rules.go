@@ -193,7 +193,8 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		s.Place = file
 	}
-	fmt.Fprintln(in.Streams.ErrOut, format.Plain("using "+s.String()))
+	width, _ := verb.Terminal(in.Streams.ErrOut)
+	fmt.Fprintln(in.Streams.ErrOut, format.Fit("using ", s.String(), width))
 	return s, s.onto(flags)
 }
 

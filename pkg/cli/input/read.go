@@ -76,8 +76,9 @@ func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, stream
 
 // SayLeftOut prints the files that contain no object.
 func SayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
+	width, _ := verb.Terminal(streams.ErrOut)
 	for _, skipped := range result.Skipped {
-		fmt.Fprintf(streams.ErrOut, "skipped %s\n", format.Plain(skipped.Source.String()+": "+skipped.Reason))
+		fmt.Fprintln(streams.ErrOut, format.Fit("skipped ", skipped.Source.String()+": "+skipped.Reason, width))
 	}
 }
 

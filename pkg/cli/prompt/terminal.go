@@ -84,8 +84,7 @@ func (t *Terminal) Finish(named func(object.Ref) string) {
 				written += "\n  hint: " + strings.Join(hints, "\n  hint: ")
 			}
 		}
-		line := format.Plain("always: " + written)
-		fmt.Fprintln(t.in.Streams.ErrOut, t.in.Say(line))
+		fmt.Fprintln(t.in.Streams.ErrOut, format.Fit("always: ", t.in.Say(written), t.dialogue.Width))
 		return err == nil
 	})
 	t.printCommand(named)
