@@ -307,7 +307,7 @@ func TestActionSteps(t *testing.T) {
 	if err := os.WriteFile(file, workflow, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, linted := range []string{file, "../../docs/examples/ci/github.yaml"} {
+	for _, linted := range []string{file, "../../docs/examples/ci/github.yaml", "../../docs/examples/many-clusters/github.yaml"} {
 		cmd := exec.CommandContext(t.Context(), program, "-shellcheck=", "-pyflakes=", linted)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
