@@ -114,21 +114,22 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 	if err != nil {
 		return out, err
 	}
-	if busy, err := inventory.Decode(revisions.Last); err == nil {
+	if busy, err := inventory.Decode(revisions.Last); err == nil || errors.Is(err, inventory.ErrNoManifest) {
 		if err := helmrelease.Refused(busy); err != nil {
 			return out, fmt.Errorf("%s: %w", out.Name, err)
 		}
 	}
 	// Helm deletes what its base revision lists and the next manifest lacks.
 	release, err := inventory.Decode(revisions.Base())
-	if errors.Is(err, inventory.ErrNoManifest) {
-		return out, nil
-	}
-	if err != nil {
+	empty := errors.Is(err, inventory.ErrNoManifest)
+	if err != nil && !empty {
 		return out, err
 	}
 	if !release.Applies() {
 		out.Operation = managedfields.Update
+	}
+	if empty {
+		return out, nil
 	}
 	objects, err := helmrelease.Objects(ctx, server, c.Vault, release)
 	if err != nil {

@@ -83,17 +83,21 @@ func (e *BrokenError) Hint() string {
 // ErrNoManifest reports that a release contains no objects, except perhaps hooks.
 var ErrNoManifest = errors.New("it contains no manifest")
 
-// Decode reads a release from its Secret or ConfigMap. Any error is a *BrokenError.
+// Decode reads a release from its Secret or ConfigMap. Any error is a *BrokenError. With [ErrNoManifest],
+// the release is returned, too.
 func Decode(stored *unstructured.Unstructured) (HelmRelease, error) {
 	out, err := decode(stored)
-	if err != nil {
-		labels := stored.GetLabels()
-		return HelmRelease{}, &BrokenError{
-			Kind: strings.ToLower(cmp.Or(stored.GetKind(), "Secret")), Name: stored.GetName(), Namespace: stored.GetNamespace(),
-			Release: labels["name"], Revision: labels["version"], Err: err,
-		}
+	if err == nil {
+		return out, nil
 	}
-	return out, nil
+	if !errors.Is(err, ErrNoManifest) {
+		out = HelmRelease{}
+	}
+	labels := stored.GetLabels()
+	return out, &BrokenError{
+		Kind: strings.ToLower(cmp.Or(stored.GetKind(), "Secret")), Name: stored.GetName(), Namespace: stored.GetNamespace(),
+		Release: labels["name"], Revision: labels["version"], Err: err,
+	}
 }
 
 func decode(stored *unstructured.Unstructured) (HelmRelease, error) {

@@ -85,3 +85,13 @@ func TestSplit(t *testing.T) {
 		t.Errorf("the object was deleted: %v", after)
 	}
 }
+
+// A release whose chart has only hooks has an empty manifest, but it is installed.
+func TestOnlyHooks(t *testing.T) {
+	s := newSite(t, "hooks")
+	s.helm.Run(t, "install", "web", folder(t, strings.Replace(with(note), "{name: web}", "{name: web, annotations: {helm.sh/hook: post-install}}", 1)), "-n", s.namespace)
+	status, all, text := s.forecasts(t, "web")
+	if f := all[0]; status != 0 || f.Revision != 1 || !f.ServerSide || f.Objects != 0 || f.Forecast != "ready" {
+		t.Error(text)
+	}
+}

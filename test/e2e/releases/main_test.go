@@ -107,6 +107,7 @@ func folder(t *testing.T, template string) string {
 // forecast is what the test reads of the verb's JSON.
 type forecast struct {
 	Namespace, Name string
+	Revision        int
 	ServerSide      bool
 	Forecast        string
 	Objects         int
@@ -117,9 +118,12 @@ type forecast struct {
 	RefusalsServerSide []named
 	Gone               []named
 	Deletes            []named
-	Foreign            []struct{ Kind, Name, Owner string }
-	Refused            *struct{ Message string }
-	Next               []string
+	Foreign            []struct {
+		Kind, Name, Owner string
+		Absent            bool
+	}
+	Refused *struct{ Message string }
+	Next    []string
 }
 
 type named struct{ Kind, Name string }
