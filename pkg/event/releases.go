@@ -68,6 +68,8 @@ type ObjectConflicts struct {
 type ForeignObject struct {
 	Ref   object.Ref
 	Owner string
+	// Absent means that the owner does not exist any more.
+	Absent bool
 }
 
 func (Releases) event() {}

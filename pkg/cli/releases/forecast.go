@@ -40,6 +40,8 @@ type release struct {
 	isRead bool
 	// chart is the file with the chart output; empty if there is none.
 	chart string
+	// absent are the releases that are not installed, among those whose marks the objects carry.
+	absent map[inventory.Release]bool
 }
 
 // piece is an object of a release.
@@ -228,13 +230,18 @@ func (r *release) judgeLeaving() (moves []string) {
 }
 
 // reportForeign reports an object of another release, and returns the command that moves it: to that
-// release or, if the object is new in this one, to this one.
+// release or, if the object is new in this one, to this one. A release that is not installed cannot
+// delete the object, so it need not be moved.
 func (r *release) reportForeign(p *piece) []string {
 	claim, is := r.foreign(p.live)
 	if !is {
 		return nil
 	}
-	r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String()})
+	absent := r.absent[named(claim)]
+	r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String(), Absent: absent})
+	if absent {
+		return nil
+	}
 	from, to := r.Namespace+"/"+r.Name, claim.Name
 	if r.base[p.Ref.Key()] == nil {
 		from, to = to, from
@@ -251,6 +258,12 @@ func (r *release) foreign(live *unstructured.Unstructured) (claim applyset.Claim
 		}
 	}
 	return applyset.Claim{}, false
+}
+
+// named returns the release that a claim names.
+func named(claim applyset.Claim) inventory.Release {
+	namespace, name, _ := strings.Cut(claim.Name, "/")
+	return inventory.Release{Namespace: namespace, Name: name}
 }
 
 // marked reports whether Helm accepts an existing object as one of the release's (checkOwnership in

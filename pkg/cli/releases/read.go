@@ -47,7 +47,9 @@ func (r *reader) read(ctx context.Context) (event.Releases, error) {
 	}
 	r.live(ctx, all)
 	r.ask(ctx, all)
+	absent := r.absent(ctx, all)
 	for _, one := range all {
+		one.absent = absent
 		one.judge()
 		out.Found = append(out.Found, one.out)
 	}
@@ -239,6 +241,30 @@ func (r *reader) live(ctx context.Context, all []*release) {
 			one.out.Manager = one.manager()
 		}
 	}
+}
+
+// absent returns the releases that are not installed, among those whose marks the objects carry. Helm
+// leaves the marks on objects that it keeps when it uninstalls a release.
+func (r *reader) absent(ctx context.Context, all []*release) map[inventory.Release]bool {
+	out, seen := map[inventory.Release]bool{}, map[inventory.Release]bool{}
+	for _, one := range all {
+		seen[inventory.Release{Namespace: one.Namespace, Name: one.Name}] = one.isRead && one.out.Revision > 0
+	}
+	for _, one := range all {
+		for _, p := range slices.Concat(one.pieces, one.leaving) {
+			if p.live == nil {
+				continue
+			}
+			claim, is := one.foreign(p.live)
+			if of := named(claim); is && !seen[of] {
+				seen[of] = true
+				revisions, err := helmrelease.Find(ctx, r.server, of)
+				_, gone := errors.AsType[*helmrelease.NotFoundError](err)
+				out[of] = gone || err == nil && revisions.Last.GetLabels()["status"] == "uninstalled"
+			}
+		}
+	}
+	return out
 }
 
 // manager returns the field manager that upgrades the release. Flux marks the objects of the

@@ -56,6 +56,8 @@ type releaseConflicts struct {
 type foreignObject struct {
 	objectName
 	Owner string `json:"owner"`
+	// The owner is not installed.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // NewReleases returns the document of the "releases" verb.
@@ -80,7 +82,7 @@ func releaseOf(r event.Release) releaseResult {
 		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Next: r.Next,
 	}
 	for _, f := range r.Foreign {
-		out.Foreign = append(out.Foreign, foreignObject{nameOf(f.Ref), f.Owner})
+		out.Foreign = append(out.Foreign, foreignObject{nameOf(f.Ref), f.Owner, f.Absent})
 	}
 	return out
 }

@@ -98,7 +98,11 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 		add("gone     %s: the upgrade creates it again", Name(ref))
 	}
 	for _, f := range r.Foreign {
-		add("foreign  %s: it carries the marks of %s", Name(f.Ref), text.Printable(f.Owner))
+		line := fmt.Sprintf("foreign  %s: it carries the marks of %s", Name(f.Ref), text.Printable(f.Owner))
+		if f.Absent {
+			line += ", which is not installed"
+		}
+		add("%s", line)
 	}
 	for _, ref := range r.Deleted {
 		add("deletes  %s", Name(ref))

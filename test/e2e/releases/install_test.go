@@ -86,6 +86,27 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// Helm leaves its marks on an object that it keeps when it uninstalls a release. No command moves such an
+// object, because the release that it would leave is gone; --take-ownership is enough.
+func TestKeptByUninstalledRelease(t *testing.T) {
+	s := newSite(t, "kept")
+	chart := folder(t, strings.Replace(with(note), "{name: web}", "{name: web, annotations: {helm.sh/resource-policy: keep}}", 1))
+	s.helm.Run(t, "install", "old", chart, "-n", s.namespace)
+	s.helm.Run(t, "uninstall", "old", "-n", s.namespace)
+	output := filepath.Join(t.TempDir(), "next.yaml")
+	if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "web", chart, "-n", s.namespace)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, all, text := s.forecasts(t, "web", "--chart-output="+output)
+	if f := all[0]; f.Forecast != "fails" || len(f.Refusals) != 1 || len(f.Foreign) != 1 || !f.Foreign[0].Absent || len(f.Next) != 0 {
+		t.Fatal(text)
+	}
+	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, "--take-ownership")
+	if status, all, text := s.forecasts(t, "web"); status != 0 || all[0].Forecast != "ready" || len(all[0].Foreign) != 0 {
+		t.Errorf("after the install: %s", text)
+	}
+}
+
 // A release whose chart has only hooks has an empty manifest, but it is installed.
 func TestOnlyHooks(t *testing.T) {
 	s := newSite(t, "hooks")
