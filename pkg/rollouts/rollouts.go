@@ -65,7 +65,7 @@ func Of(workload *unstructured.Unstructured, kept []*unstructured.Unstructured, 
 		if i > 0 {
 			w.attribute(out[i].Changes, all[i-1], all[i:])
 		}
-		out[i].Reason = reasonOf(out[i], w)
+		out[i].Reason = reasonOf(out[i], all[i].again, w)
 	}
 	slices.Reverse(out)
 	return out, w.unused(), nil
@@ -77,27 +77,27 @@ type state struct {
 	template map[string]any
 	// latest is the latest possible time of the revision; zero if unknown.
 	latest time.Time
-	// again means that the controller reused an object that it had kept.
-	again bool
+	// again means that the controller reused an object that it had kept, and timed that the revision's
+	// time is that of this use.
+	again, timed bool
 }
 
 func statesOf(workload *unstructured.Unstructured, kept []*unstructured.Unstructured) []state {
 	var all []state
 	for _, u := range kept {
 		if owner := metav1.GetControllerOf(u); owner != nil && owner.UID == workload.GetUID() {
-			all = append(all, statesIn(u)...)
+			all = append(all, statesIn(workload, u)...)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b state) int { return cmp.Compare(a.revision.Number, b.revision.Number) })
 	newest := time.Time{}
 	for i := range all {
 		s := &all[i]
-		// A ControllerRevision that is used again gets a new number, and its old one is not kept
-		// (k8s.io/kubernetes/pkg/controller/history). But it is older than the one before it.
+		// A ControllerRevision that is used again is older than the one before it.
 		if s.revision.Time.Before(newest) {
-			s.again = true
+			s.again, s.timed = true, false
 		}
-		if s.again {
+		if s.again && !s.timed {
 			s.revision.Time, s.revision.After = time.Time{}, newest
 			if at := slices.IndexFunc(all[:i], func(o state) bool { return o.revision.Kept == s.revision.Kept }); at >= 0 {
 				s.revision.Of = latestOf(all[at:i], s.revision.Kept)
@@ -125,13 +125,16 @@ func latestOf(all []state, kept object.Ref) (number int64) {
 
 // statesIn returns the revisions that an object keeps: one, or several for a ReplicaSet that was
 // used again.
-func statesIn(u *unstructured.Unstructured) []state {
+func statesIn(workload, u *unstructured.Unstructured) []state {
 	s := state{template: templateOf(u), latest: lastWritten(u)}
 	s.revision = event.Revision{
 		Kept: object.RefOf(u), Time: u.GetCreationTimestamp().UTC(), ChangeCause: u.GetAnnotations()[changeCauseAnnotation],
 	}
 	if u.GetKind() == "ControllerRevision" {
 		s.revision.Number, _, _ = unstructured.NestedInt64(u.Object, "revision")
+		if at := renumbered(workload, u); !at.IsZero() {
+			s.revision.Time, s.latest, s.again, s.timed = at, at, true, true
+		}
 		return []state{s}
 	}
 	var out []state
@@ -148,6 +151,24 @@ func statesIn(u *unstructured.Unstructured) []state {
 		out[i].revision.ChangeCause = ""
 	}
 	return out
+}
+
+// renumbered returns when the controller used a ControllerRevision again; zero if it did not, as far as
+// known. Such a ControllerRevision gets a new number, and its old one is not kept
+// (k8s.io/kubernetes/pkg/controller/history), but the controller writes it for no other reason, except to
+// adopt it for a new workload.
+func renumbered(workload, u *unstructured.Unstructured) time.Time {
+	created := u.GetCreationTimestamp().UTC()
+	entries, err := managedfields.Entries(u)
+	if err != nil || workload.GetCreationTimestamp().After(created) {
+		return time.Time{}
+	}
+	for _, e := range entries {
+		if fieldpath.Has(e.Fields, fieldpath.Field("revision")) && e.Time.After(created) {
+			return e.Time.UTC()
+		}
+	}
+	return time.Time{}
 }
 
 // lastWritten returns when the controller last wrote an object, except its status.
@@ -185,14 +206,14 @@ func compared(r *event.Revision, before, after state) {
 	}
 }
 
-func reasonOf(r event.Revision, w *witness) event.RollReason {
+func reasonOf(r event.Revision, again bool, w *witness) event.RollReason {
 	restarted := fieldpath.Field("spec", "template", "metadata", "annotations", restartedAnnotation)
 	switch {
 	case r.Since == 0 && r.Number <= 1:
 		return event.RollCreated
 	case r.Since == 0:
 		return event.RollUnknown
-	case r.Time.IsZero() && r.Number > 0:
+	case again:
 		return event.RollUndo
 	case len(r.Changes) > 0 && every(r.Changes, func(c event.RevisionChange) bool { return restarts(c, restarted) }):
 		return event.RollRestart

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -65,6 +66,14 @@ func keptSince(created, revision int, template map[string]any, earlier string) *
 		}
 	}
 	u.Object["spec"].(map[string]any)["template"] = template
+	return u
+}
+
+// written changes the minute of the controller's last write.
+func written(u *unstructured.Unstructured, at int) *unstructured.Unstructured {
+	fields := u.GetManagedFields()
+	fields[0].Time = &metav1.Time{Time: minute(at)}
+	u.SetManagedFields(fields)
 	return u
 }
 
@@ -189,6 +198,14 @@ func TestRevisions(t *testing.T) {
 				"2 images", "  " + image + ": 1 > 2 by ?", "1 created",
 			},
 		},
+		"undo, and a write of the same owner at the next revision": {
+			live: deployment(pods("1", 0, "--debug"), entry("kubectl", "Update", 4, ownsAll)),
+			kept: []*unstructured.Unstructured{written(keptSince(1, 3, one, "1"), 4), replicaSet(2, two, ""), replicaSet(4, pods("1", 0, "--debug"), "")},
+			want: []string{
+				"4 template, live", `  .spec.containers[name="app"].args: <nil> > [--debug] by kubectl (Update)`,
+				"3 undo of 1, time unknown", "  " + image + ": 2 > 1 by ? now 1", "2 images", "  " + image + ": 1 > 2 by ?", "1 created",
+			},
+		},
 		"earlier revisions are not kept": {
 			live: deployment(three, entry("flux", "Apply", 9, ownsAll)),
 			kept: []*unstructured.Unstructured{replicaSet(4, one, ""), replicaSet(9, three, "")},
@@ -240,8 +257,16 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// A ControllerRevision that is used again loses its old number, but not its age.
+// A ControllerRevision that is used again loses its old number, but not its age. The write of its number
+// is later than its creation, except if a new StatefulSet has adopted it.
 func TestControllerRevisions(t *testing.T) {
+	numbered := func(u *unstructured.Unstructured, at int) *unstructured.Unstructured {
+		u.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
+			"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "apps/v1", "time": stamp(at),
+			"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:revision": map[string]any{}},
+		}}
+		return u
+	}
 	kept := func(created, revision int, image string) *unstructured.Unstructured {
 		u := object(fmt.Sprintf(`{apiVersion: apps/v1, kind: ControllerRevision, revision: %d, metadata: {name: db-%s, namespace: shop, creationTimestamp: %q,
   ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: web, controller: true}]}}`, revision, image, stamp(created)))
@@ -260,5 +285,30 @@ func TestControllerRevisions(t *testing.T) {
 	want := []string{"3 undo, time unknown, live", "  " + image + ": 2 > 1 by ?", "2 unknown since 0"}
 	if diff := cmp.Diff(want, lines(got)); diff != "" {
 		t.Errorf("revisions (-want +got):\n%s", diff)
+	}
+
+	// Two undos: from 3 to 2, which becomes 4, and back to 3, which becomes 5.
+	live = deployment(pods("3", 0))
+	live.SetKind("StatefulSet")
+	twice := []*unstructured.Unstructured{numbered(kept(1, 1, "1"), 1), numbered(kept(2, 4, "2"), 4), numbered(kept(3, 5, "3"), 5)}
+	if got, _, err = rollouts.Of(live, twice, nil); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"5 undo, live", "  " + image + ": 2 > 3 by ?", "4 undo since 1", "  " + image + ": 1 > 2 by ?", "1 created"}
+	if diff := cmp.Diff(want, lines(got)); diff != "" {
+		t.Errorf("two undos (-want +got):\n%s", diff)
+	}
+	if at := got[0].Time; !at.Equal(minute(5)) {
+		t.Errorf("the last undo was at %s", at)
+	}
+
+	live.SetCreationTimestamp(metav1.NewTime(minute(4)))
+	adopted := []*unstructured.Unstructured{numbered(kept(1, 1, "1"), 6), numbered(kept(2, 2, "3"), 6)}
+	if got, _, err = rollouts.Of(live, adopted, nil); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"2 images, live", "  " + image + ": 1 > 3 by ?", "1 created"}
+	if diff := cmp.Diff(want, lines(got)); diff != "" {
+		t.Errorf("adopted (-want +got):\n%s", diff)
 	}
 }

@@ -23,9 +23,15 @@ type witness struct {
 // A change of a value takes the path from all its owners, so an owner of a value that has not
 // changed since then has written that value. It made the change if it is the only such owner and
 // its last write is not later than the revision: a later one may have joined another owner, which
-// has released the path since.
+// has released the path since. The time of an undo may be unknown, but the next revision is later.
 func (w *witness) attribute(changes []event.RevisionChange, before state, later []state) {
 	from, to := window(before, later[0])
+	if len(later) > 1 && later[0].again && !later[0].timed {
+		next := later[1].revision.Time
+		if last := next.Add(-time.Second); next.IsZero() || last.Before(to) {
+			to = last
+		}
+	}
 	for i := range changes {
 		c := &changes[i]
 		if c.Order || c.Writer != nil || c.Kind == managedfields.Removed || !unchanged(*c, later[1:]) {

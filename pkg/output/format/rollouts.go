@@ -72,7 +72,11 @@ func RevisionReason(r event.Revision) string {
 // RevisionNotes returns further lines about a revision.
 func RevisionNotes(r event.Revision) (lines []string) {
 	if r.Since > 0 && r.Number > r.Since+1 {
-		lines = append(lines, "compared with revision "+number(r.Since)+": those between are no longer kept")
+		line := "compared with revision " + number(r.Since) + ": those between are no longer kept"
+		if r.Kept.GVK.Kind == "ControllerRevision" {
+			line += ", or got a later number by an undo"
+		}
+		lines = append(lines, line)
 	}
 	if r.ChangeCause != "" {
 		lines = append(lines, "kubernetes.io/change-cause: "+text.Printable(r.ChangeCause))
