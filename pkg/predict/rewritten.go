@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +22,7 @@ import (
 // Rewritten returns the applied paths whose value in the server's response differs from the sent
 // value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
 // case 15). In each change, From is the sent value and To is the value in the response. A different
-// spelling of an equal quantity, time or duration (edge case 11) is ignored.
+// spelling of an equal quantity, time, duration (edge case 11) or base64 is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -90,6 +92,9 @@ func sameText(a, b any) bool {
 	if !isText || !isTextToo {
 		return false
 	}
+	if sameBytes(x, y) {
+		return true
+	}
 	if at, err := time.Parse(time.RFC3339, x); err == nil {
 		other, err := time.Parse(time.RFC3339, y)
 		return err == nil && at.Equal(other)
@@ -100,6 +105,17 @@ func sameText(a, b any) bool {
 	}
 	e, err := time.ParseDuration(y)
 	return err == nil && d == e
+}
+
+// sameBytes reports whether two texts are base64 of the same bytes. A manifest may break its lines; the
+// server stores it in one.
+func sameBytes(a, b string) bool {
+	x, err := base64.StdEncoding.DecodeString(a)
+	if err != nil {
+		return false
+	}
+	y, err := base64.StdEncoding.DecodeString(b)
+	return err == nil && bytes.Equal(x, y)
 }
 
 // quantity parses a value as a quantity. A manifest may contain a number where the server stores a

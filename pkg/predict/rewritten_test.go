@@ -26,6 +26,8 @@ func TestRewritten(t *testing.T) {
 		"a number, changed":                    {`{cpu: 1}`, `{cpu: "2"}`, []string{".spec.cpu"}},
 		"another quantity":                     {`{cpu: 1000m}`, `{cpu: "2"}`, []string{".spec.cpu"}},
 		"a duration":                           {`{wait: 60s}`, `{wait: 1m0s}`, nil},
+		"base64 in lines":                      {`{mode: "YWFh\nYWFh\n"}`, `{mode: YWFhYWFh}`, nil},
+		"base64 in lines, changed":             {`{mode: "YWFh\nYWFh\n"}`, `{mode: YWFhYWFi}`, []string{".spec.mode"}},
 		"default in an item of an atomic list": {`{list: [{a: x}]}`, `{list: [{a: x, b: y}]}`, nil},
 		"dropped by the server":                {`{gone: x}`, `{}`, nil},
 		"the server's default":                 {`{}`, `{mode: default}`, nil},
