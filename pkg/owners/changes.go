@@ -35,6 +35,8 @@ type Query struct {
 	Managers []string
 	// Path selects a field, together with the fields above and below it; nil selects all fields.
 	Path fieldpath.Pattern
+	// gone selects deletions.
+	gone bool
 }
 
 // Place is a kind in a namespace.
@@ -163,7 +165,11 @@ func (q Query) cover(ctx context.Context, reader Reader, out *event.PastChanges,
 	for _, p := range places {
 		kinds = append(kinds, p.Kind)
 	}
-	out.Coverage = noted.covering("", kinds...).For(latest(q.From, q.created(ctx, reader)))
+	concern := func(a ownership.Affected, kind schema.GroupKind) bool { return a.Concerns(kind, "") }
+	if q.gone {
+		concern = ownership.Affected.ConcernsDeletions
+	}
+	out.Coverage = noted.with(concern, kinds).For(latest(q.From, q.created(ctx, reader)))
 	out.Coverage.Stale = !out.Coverage.Until.IsZero() && now.Sub(out.Coverage.Until) > stale
 	omitted, later := map[ownership.Omission][]string{}, map[time.Time][]string{}
 	var first time.Time

@@ -41,6 +41,7 @@ func (q Query) Deletions(ctx context.Context, reader Reader, now time.Time) (eve
 	case err != nil:
 		return out, err
 	}
+	q.gone = true
 	var covered event.PastChanges
 	unknown := q.cover(ctx, reader, &covered, readNotes(ctx, reader), now)
 	out.Coverage, out.Limits = covered.Coverage, covered.Limits

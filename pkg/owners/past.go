@@ -176,9 +176,14 @@ type gap struct {
 // covering returns the coverage with the gaps that concern an object of one of the kinds; with an
 // empty UID, any object.
 func (n note) covering(uid types.UID, kinds ...schema.GroupKind) event.Coverage {
+	return n.with(func(a ownership.Affected, kind schema.GroupKind) bool { return a.Concerns(kind, uid) }, kinds)
+}
+
+// with returns the coverage with the gaps that concern one of the kinds.
+func (n note) with(concern func(ownership.Affected, schema.GroupKind) bool, kinds []schema.GroupKind) event.Coverage {
 	c := n.coverage
 	for _, g := range n.gaps {
-		concerns := func(kind schema.GroupKind) bool { return g.Of.Concerns(kind, uid) }
+		concerns := func(kind schema.GroupKind) bool { return concern(g.Of, kind) }
 		switch last := len(c.Gaps) - 1; {
 		case !slices.ContainsFunc(kinds, concerns):
 		case last >= 0 && !g.From.After(c.Gaps[last].To):

@@ -3,6 +3,7 @@ package ownership
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,29 @@ func AffectedBy(kind schema.GroupKind, uids ...types.UID) Affected {
 		short = append(short, shortUID(uid))
 	}
 	return Affected{kind.String(): listOf(short)}
+}
+
+// deletions precedes a kind whose deletions are missing. Older programs ignore such a kind.
+const deletions = "deletions/"
+
+// DeletionsOf returns the deletions of all objects of a kind. They are apart from its objects, since
+// no owner of an object that exists is unknown.
+func DeletionsOf(kind schema.GroupKind) Affected { return Affected{deletions + kind.String(): {}} }
+
+// ConcernsDeletions reports whether deletions of objects of a kind may be missing.
+func (a Affected) ConcernsDeletions(kind schema.GroupKind) bool {
+	_, ok := a[deletions+kind.String()]
+	return ok || a.Concerns(kind, "")
+}
+
+// OnlyDeletions reports whether only deletions are missing.
+func (a Affected) OnlyDeletions() bool {
+	for kind := range a {
+		if !strings.HasPrefix(kind, deletions) {
+			return false
+		}
+	}
+	return len(a) > 0
 }
 
 func shortUID(uid types.UID) string { return string(uid[:min(len(uid), uidDigits)]) }

@@ -22,6 +22,9 @@ type watched struct {
 	missed   map[types.UID]bool
 	restored bool
 	refused  bool
+	// whole means that memory has all objects that existed at the position. Without it, objects that
+	// have gone since then are unknown.
+	whole bool
 }
 
 // changelog is the position up to which the changes to a resource have been seen, together with the

@@ -60,7 +60,7 @@ type Gap struct {
 	Of ownership.Affected `json:"of,omitempty"`
 }
 
-// Add adds gaps. It merges those of the same objects that overlap, and the closest ones if there are
+// Add adds gaps. It merges those of the same objects, or only of deletions, that overlap, and the closest ones if there are
 // too many. So it may declare too much, but never too little.
 func (c *Coverage) Add(gaps ...Gap) {
 	all := slices.Clone(c.Gaps)
@@ -72,12 +72,16 @@ func (c *Coverage) Add(gaps ...Gap) {
 	c.Gaps = nil
 	for _, g := range all {
 		g.Span = Span{g.From.UTC().Truncate(time.Second), g.To.UTC().Add(time.Second - 1).Truncate(time.Second)}
-		i := slices.IndexFunc(c.Gaps, func(earlier Gap) bool { return earlier.Of.Equal(g.Of) && !g.From.After(earlier.To) })
+		i := slices.IndexFunc(c.Gaps, func(earlier Gap) bool {
+			// A restart misses deletions of all kinds at once.
+			same := earlier.Of.Equal(g.Of) || earlier.Of.OnlyDeletions() && g.Of.OnlyDeletions()
+			return same && !g.From.After(earlier.To)
+		})
 		if i < 0 {
 			c.Gaps = append(c.Gaps, g)
 			continue
 		}
-		c.Gaps[i].To = latest(c.Gaps[i].To, g.To)
+		c.Gaps[i].To, c.Gaps[i].Of = latest(c.Gaps[i].To, g.To), c.Gaps[i].Of.And(g.Of)
 	}
 	for len(c.Gaps) > maxGaps || c.affected() > maxAffected {
 		closest := 1

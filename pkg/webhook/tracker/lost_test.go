@@ -184,6 +184,56 @@ func TestGapIsExplainedInLog(t *testing.T) {
 	}
 }
 
+type noDeletions struct{}
+
+func (noDeletions) Going(ownership.Object, []metav1.OwnerReference, []ownership.Holder) {}
+func (noDeletions) Gone(_ ownership.Object, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
+	settled()
+}
+func (noDeletions) Lives(string) {}
+
+// If the state at the checkpoint cannot be read, a list of the current state does not show which
+// objects have gone. That time is declared for deletions, and for nothing else. A replica that has
+// seen the objects knows which of them are missing, and declares nothing.
+func TestUnseenDeletionsAreDeclared(t *testing.T) {
+	expired := apierrors.NewResourceExpired("too old resource version: 7 (8)")
+	for name, tt := range map[string]struct {
+		server   *forgetful
+		promised string
+		declared bool
+	}{
+		"the list at the checkpoint is compacted":       {&forgetful{version: "9", exact: expired}, "7", true},
+		"the history was reset":                         {&forgetful{version: "6"}, "7", true},
+		"the history since the checkpoint is compacted": {&forgetful{version: "9", watched: expired, single: expired}, "7", false},
+		"the whole history is available":                {&forgetful{version: "9"}, "7", false},
+		"first start, without a checkpoint":             {&forgetful{version: "9"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &Tracker{opts: Options{Metadata: tt.server, Sink: nowhere{}, Deletions: noDeletions{}}, state: newState(time.Second), lists: make(chan struct{}, 1)}
+				promised := position{tt.promised, time.Now().Add(-time.Minute)}
+				f := &follower{Tracker: tr, watched: tr.state.add(kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, name: "ConfigMap"}, promised)}
+				ctx, end := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); f.run(ctx) }()
+				time.Sleep(time.Minute)
+				news := tr.state.store(maxNotes, time.Now()).news
+				end()
+				<-done
+				declared := false
+				for _, g := range news.Gaps {
+					if g.Of.OnlyDeletions() {
+						declared = g.Of.ConcernsDeletions(f.groupKind()) && !g.Of.Concerns(f.groupKind(), "") && !g.From.After(promised.Time) && g.To.After(promised.Time)
+					}
+				}
+				if declared != tt.declared {
+					t.Errorf("declared: %v, want %v; gaps %v", declared, tt.declared, news.Gaps)
+				}
+			})
+		})
+	}
+}
+
 // However long the API server was unreachable, everything is listed within seconds of its return.
 // The list ends the declared gap.
 func TestListAfterOutage(t *testing.T) {

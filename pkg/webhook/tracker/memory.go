@@ -87,13 +87,13 @@ func newer(version, than string) bool { return version != than && !object.Newer(
 // by all changes, one by one. A list of the current state (afresh, listed) is preceded by a gap.
 
 func (s *state) resume(w *watched) {
-	w.memory = memory{}
+	w.memory, w.whole = memory{}, false
 	w.list()
 }
 
 func (s *state) resumed(w *watched) {
 	w.forgetUnlisted()
-	w.seen, w.missed = w.promised, nil
+	w.seen, w.missed, w.whole = w.promised, nil, true
 }
 
 func (s *state) afresh(w *watched, now time.Time) {
@@ -120,7 +120,17 @@ func (s *state) listed(w *watched, version string, now time.Time) {
 		}})
 	}
 	s.heard = now
-	w.seen, w.missed, w.restored = position{version, w.began}, nil, false
+	w.seen, w.missed, w.restored, w.whole = position{version, w.began}, nil, false, true
+}
+
+// unseenDeletions adds a gap if a list of the current state cannot show which objects have gone since
+// the earlier position.
+func (s *state) unseenDeletions(w *watched, version string, now time.Time) {
+	if from := w.position(); from.Version != "" && !w.whole {
+		s.gaps = append(s.gaps, &pendingChange{watched: w, version: version, gap: &gap{
+			Span: Span{from.Time, now}, of: ownership.DeletionsOf(w.groupKind()), why: noHistory,
+		}})
+	}
 }
 
 // unseen reports whether an object that was listed has versions that were not seen. An object at the

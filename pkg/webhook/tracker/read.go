@@ -58,6 +58,7 @@ func (f *follower) begin(ctx context.Context) error {
 	f.do(func(s *state) []*pendingChange {
 		if f.opts.Deletions != nil {
 			missing = f.unlisted()
+			s.unseenDeletions(f.watched, version, time.Now())
 		}
 		s.listed(f.watched, version, time.Now())
 		return nil

@@ -2,12 +2,15 @@ package tracker_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -90,16 +93,29 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// unrecorded receives deletions, and records none.
+type unrecorded struct{}
+
+func (unrecorded) Going(ownership.Object, []metav1.OwnerReference, []ownership.Holder) {}
+func (unrecorded) Gone(_ ownership.Object, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
+	settled()
+}
+func (unrecorded) Lives(string) {}
+
 // A version that etcd has compacted cannot be resumed: the gap is declared, and the sink is asked
-// to compare.
+// to compare. A list does not show which objects have gone, so a gap is declared for deletions, too.
 func TestCompacted(t *testing.T) {
 	w := newWorld(t, cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}}))
-	w.claim(t, "a", "b")
-	first := w.track(t, true)
+	w.claim(t, "a", "b", "gone")
+	deletions := func(o *tracker.Options) { o.Deletions = unrecorded{} }
+	first := w.track(t, true, deletions)
 	eventually(t, "stored", func() bool { return w.checkpoint(t).Resources["configmaps"].Version != "" })
 	first.stop()
 	at := w.checkpoint(t).Resources["configmaps"].Version
 	w.takeOver(t, "a")
+	if err := w.typed.CoreV1().ConfigMaps(w.work).Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "compacted", func() bool {
 		w.claim(t, "noise")
 		_, err := w.typed.CoreV1().ConfigMaps(w.work).List(t.Context(), metav1.ListOptions{
@@ -107,9 +123,14 @@ func TestCompacted(t *testing.T) {
 		})
 		return apierrors.IsResourceExpired(err)
 	})
-	second := w.track(t, true)
+	second := w.track(t, true, deletions)
 	eventually(t, "asked to compare", func() bool { return second.gapsReported() > 0 })
 	eventually(t, "declared", func() bool { return len(w.coverage(t).Gaps) > 0 })
+	eventually(t, "declared for deletions", func() bool {
+		return slices.ContainsFunc(w.coverage(t).Gaps, func(g tracker.Gap) bool {
+			return g.Of.OnlyDeletions() && g.Of.ConcernsDeletions(schema.GroupKind{Kind: "ConfigMap"})
+		})
+	})
 	live := w.set(t, "flux", "a", "2")
 	if _, version, ok := second.live(live.GetUID()); !ok || version != live.GetResourceVersion() {
 		t.Errorf("live: %q, %v", version, ok)
