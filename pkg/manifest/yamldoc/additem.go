@@ -16,7 +16,7 @@ func AddItem(text []byte, key, item string) (edited []byte, at int, err error) {
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, 0, err
 	}
-	e := newEditor(text, 0)
+	e := newEditor(text, 0, len(text))
 	var before map[string]any
 	var added any
 	if document.Decode(&before) != nil || yaml.Unmarshal([]byte(item), &added) != nil {
@@ -40,12 +40,12 @@ func AddItem(text []byte, key, item string) (edited []byte, at int, err error) {
 		}
 		return len(after) == len(before) || len(after) == len(before)+1 && before[key] == nil
 	}
-	return first(text, e.addItem(&document, key, item), item, exact)
+	return e.first(e.addItem(&document, key, item), item, exact)
 }
 
 func (e editor) addItem(document *yaml.Node, key, item string) []edit {
 	if len(document.Content) == 0 {
-		return []edit{e.insertLines(len(e.text), 0, key+":", "- "+item)}
+		return []edit{e.appendLines(key+":", "- "+item)}
 	}
 	top := document.Content[0]
 	name, list := child(top, key)
@@ -53,27 +53,25 @@ func (e editor) addItem(document *yaml.Node, key, item string) []edit {
 	case list == nil && top.Kind == yaml.MappingNode && top.Style&yaml.FlowStyle == 0:
 		indent := strings.Repeat(" ", top.Column-1)
 		lines := []string{indent + key + ":", indent + "- " + item}
-		return []edit{e.insertLines(len(e.text), 0, lines...), e.insertLines(e.below(e.offset(top))-len(e.lineOf(top)), 0, lines...)}
+		return []edit{e.appendLines(lines...), e.insertLines(e.start(top.Line), 0, lines...)}
 	case list == nil:
 		return e.add(nil, top, -1, entry{key: key, flow: "[" + item + "]"})
 	case list.Kind != yaml.SequenceNode:
 		return nil
 	case list.Style&yaml.FlowStyle == 0:
-		last := e.below(e.offset(lastOf(list)))
-		return []edit{e.insertLines(last, list.Column-1, "- "+item), e.insertLines(e.below(e.offset(name)), list.Column-1, "- "+item)}
+		last := e.below(lastOf(list))
+		return []edit{e.insertLines(last, list.Column-1, "- "+item), e.insertLines(e.below(name), list.Column-1, "- "+item)}
 	case len(list.Content) == 0:
 		return []edit{{at: e.offset(list) + 1, insert: item}}
 	}
 	return []edit{{at: e.offset(list) + 1, insert: item + ", "}}
 }
 
-// lineOf returns the line of a node with its line end.
-func (e editor) lineOf(n *yaml.Node) []byte {
-	at := e.start
-	for range n.Line - 1 {
-		at = e.below(at)
-	}
-	return e.text[at:e.below(at)]
+// appendLines appends lines, the last one with a newline even if the text ends without one.
+func (e editor) appendLines(lines ...string) edit {
+	appended := e.insertLines(len(e.text), 0, lines...)
+	appended.insert = strings.TrimSuffix(appended.insert, e.eol) + e.eol
+	return appended
 }
 
 func lastOf(n *yaml.Node) *yaml.Node {

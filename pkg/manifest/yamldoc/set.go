@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	apijson "sigs.k8s.io/json"
 	sigs "sigs.k8s.io/yaml"
 )
 
@@ -21,309 +20,173 @@ type Edit struct {
 	Value any
 }
 
-var errByHand = errors.New("the text has a form that can only be edited by hand")
+var errShared = errors.New("the value is shared by a YAML alias: edit it by hand")
+
+func isShared(n *yaml.Node) bool { return n.Kind == yaml.AliasNode || n.Anchor != "" }
 
 // Apply returns the text of the file after an edit of the object that begins at the line. Everything else
 // in the text stays as it is, byte by byte. It returns an error if the object shares the value by an
-// alias, or if the text has a form that Apply cannot edit.
+// alias, and [ErrForm] if it cannot edit the text.
 func (e Edit) Apply(file []byte, line int) ([]byte, error) {
-	for _, d := range Split("", file) {
-		lines := bytes.Count(d.Text, []byte("\n")) + 1
-		if d.Line == 0 || line < d.Line || line >= d.Line+lines {
-			continue
-		}
-		n := d.objectAt(d.nodes(), line)
-		if n == nil {
-			return nil, errByHand
-		}
-		x := newSetter(file, d.Line, d.Line+lines-1)
-		if bytes.HasSuffix(d.Text, []byte("\n")) {
-			x.last--
-		}
-		return x.apply(n, e)
+	t, err := targetAt(file, line)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("line %d has no object", line)
-}
-
-type setter struct {
-	text   []byte
-	starts []int // of lines
-	// first is the line on which the document begins, and last its last one.
-	first, last int
-	eol         string
-	isJSON      bool
-}
-
-func newSetter(text []byte, first, last int) *setter {
-	x := &setter{text: text, first: first, last: last, eol: "\n", starts: []int{0}}
-	for i, c := range text {
-		if c == '\n' {
-			x.starts = append(x.starts, i+1)
-		}
+	// A decoded text has other types of numbers than the caller.
+	if err := apijson.UnmarshalCaseSensitivePreserveInts([]byte(inline(e.Value)), &e.Value); err != nil {
+		return nil, err
 	}
-	if bytes.Contains(text, []byte("\r\n")) {
-		x.eol = "\r\n"
-	}
-	x.isJSON = startsJSON(text[x.starts[first-1]:])
-	return x
-}
-
-func (x *setter) apply(n *yaml.Node, e Edit) ([]byte, error) {
+	n := t.node
 	for _, step := range e.Steps {
-		if n.Kind == yaml.AliasNode || n.Anchor != "" {
-			return nil, errors.New("the value is shared by a YAML alias: edit it by hand")
+		if isShared(n) {
+			return nil, errShared
 		}
 		if _, n = child(n, step); n == nil {
-			return nil, errByHand
+			return nil, ErrForm
 		}
 	}
+	if isShared(n) {
+		return nil, errShared
+	}
+	edited, _, err := t.apply(t.set(n, e), e, "")
+	return edited, err
+}
+
+// in returns a decoded value after the edit; false if the edit does not fit the value.
+func (e Edit) in(value any, steps []any) (any, bool) {
+	if len(steps) > 0 {
+		below, ok := e.in(childOf(value, steps[0]), steps[1:])
+		switch s := steps[0].(type) {
+		case string:
+			if fields, is := value.(map[string]any); ok && is {
+				fields[s] = below
+				return fields, true
+			}
+		case int:
+			if items, is := value.([]any); ok && is && s < len(items) {
+				items[s] = below
+				return items, true
+			}
+		}
+		return nil, false
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if v == nil || e.Key == nil {
+			return nil, false
+		}
+		v[*e.Key] = e.Value
+		return v, true
+	case []any:
+		return append(v, e.Value), e.Key == nil
+	}
+	return e.Value, e.Key == nil
+}
+
+// set proposes an edit of the value of a node.
+func (e editor) set(n *yaml.Node, change Edit) []edit {
 	switch {
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return nil, errors.New("the value is shared by a YAML alias: edit it by hand")
-	case n.Kind == yaml.ScalarNode && e.Key == nil:
-		return x.replace(n, e.Value)
-	case n.Kind == yaml.MappingNode && e.Key != nil, n.Kind == yaml.SequenceNode && e.Key == nil:
-	default:
-		return nil, errByHand
-	}
-	if e.Key != nil {
-		if key, value := child(n, *e.Key); key != nil {
-			return x.fill(n, key, value, e.Value)
+	case n.Kind == yaml.ScalarNode && change.Key == nil:
+		return e.setScalar(n, change.Value)
+	case n.Kind == yaml.MappingNode && change.Key != nil:
+		if key, value := child(n, *change.Key); key != nil {
+			return e.fill(n, key, value, change.Value)
 		}
+	case n.Kind == yaml.SequenceNode && change.Key == nil:
+	default:
+		return nil
 	}
 	if n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 {
-		return x.flow(n, e)
+		return e.appendFlow(n, change)
 	}
-	return x.block(n, e)
+	return e.appendBlock(n, change)
 }
 
-// offset returns the position of a node in the file. A node's column counts characters.
-func (x *setter) offset(n *yaml.Node) (int, bool) {
-	at := x.starts[x.first-1+n.Line-1]
-	for range n.Column - 1 {
-		if at >= len(x.text) {
-			return 0, false
-		}
-		_, size := utf8.DecodeRune(x.text[at:])
-		at += size
+// appendBlock adds to a map or list in block style, after its last entry.
+func (e editor) appendBlock(n *yaml.Node, change Edit) []edit {
+	var content any = []any{change.Value}
+	last := n.Content[len(n.Content)-1]
+	column, from := n.Column, last
+	if change.Key != nil {
+		content, column, from = map[string]any{*change.Key: change.Value}, n.Content[0].Column, n.Content[len(n.Content)-2]
 	}
-	return at, at < len(x.text)
+	return []edit{e.insertValue(e.lastLine(from.Line, column, last)+1, column, content)}
 }
 
-func (x *setter) splice(from, to int, with string) []byte {
-	return bytes.Join([][]byte{x.text[:from], []byte(with), x.text[to:]}, nil)
+// insertValue inserts a map or list in block style above a line of the document.
+func (e editor) insertValue(line, column int, v any) edit {
+	return e.insertLines(e.start(line), column-1, strings.Split(block(v), "\n")...)
 }
 
-// line returns a line of the document, counted from 1, without its end.
-func (x *setter) line(n int) string {
-	i := x.first - 1 + n - 1
-	end := len(x.text)
-	if i+1 < len(x.starts) {
-		end = x.starts[i+1]
-	}
-	return strings.TrimRight(string(x.text[x.starts[i]:end]), "\r\n")
-}
-
-// block adds to a map or list in block style, after its last entry.
-func (x *setter) block(n *yaml.Node, e Edit) ([]byte, error) {
-	var content any = []any{e.Value}
-	column, from := n.Column, n.Content[len(n.Content)-1]
-	if e.Key != nil {
-		content, column, from = map[string]any{*e.Key: e.Value}, n.Content[0].Column, n.Content[len(n.Content)-2]
-	} else if at, ok := x.offset(n); !ok || x.text[at] != '-' {
-		return nil, errByHand
-	}
-	last, err := x.end(from.Line, column, n.Content[len(n.Content)-1])
-	if err != nil {
-		return nil, err
-	}
-	return x.insert(last, column, content)
-}
-
-// insert adds lines after a line of the document.
-func (x *setter) insert(after, column int, content any) ([]byte, error) {
-	text, err := sigs.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n") {
-		if line != "" {
-			line = strings.Repeat(" ", column-1) + line
-		}
-		out = append(out, line)
-	}
-	added := strings.Join(out, x.eol)
-	if i := x.first - 1 + after; i < len(x.starts) {
-		return x.splice(x.starts[i], x.starts[i], added+x.eol), nil
-	}
-	return x.splice(len(x.text), len(x.text), x.eol+added), nil // The file ends without a newline.
-}
-
-// end returns the last line of an entry that begins on a line. Its value is v.
-func (x *setter) end(line, column int, v *yaml.Node) (int, error) {
-	deepest := v
-	for len(deepest.Content) > 0 && deepest.Style&yaml.FlowStyle == 0 {
-		deepest = deepest.Content[len(deepest.Content)-1]
-	}
-	literal := deepest.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if literal && strings.ContainsAny(x.line(deepest.Line)[strings.LastIndexAny(x.line(deepest.Line), "|>")+1:], "+") {
-		return 0, errByHand // The blank lines below belong to the value.
-	}
-	last := max(line, deepest.Line)
-	if deepest.Style&yaml.FlowStyle != 0 && deepest.Kind != yaml.ScalarNode {
-		at, ok := x.offset(deepest)
-		_, closing, closed := x.scan(at)
-		if !ok || !closed {
-			return 0, errByHand
-		}
-		for last < x.last-x.first+1 && x.starts[x.first-1+last] <= closing {
-			last++
-		}
-	}
-	for n := last + 1; n <= x.last-x.first+1; n++ {
-		text := x.line(n)
-		trimmed := strings.TrimLeft(text, " ")
-		indent := len(text) - len(trimmed) + 1
-		switch {
-		case strings.TrimSpace(trimmed) == "":
-		case strings.HasPrefix(trimmed, "#") && (!literal || indent <= column):
-		case indent > column, indent == column && v.Kind == yaml.SequenceNode && v.Column == column && strings.HasPrefix(trimmed, "-"):
-			last = n
-		default:
-			return last, nil
-		}
-	}
-	return last, nil
-}
-
-// scan finds the end of a flow collection that begins at an offset: where its last entry ends, and its
-// closing bracket.
-func (x *setter) scan(at int) (content, closing int, ok bool) {
-	depth, quote := 0, byte(0)
-	content = at
-	for i := at; i < len(x.text); i++ {
-		c := x.text[i]
-		switch {
-		case quote == '"' && c == '\\':
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case (c == '"' || c == '\'') && strings.IndexByte(" \t\r\n[{,:", x.text[i-1]) >= 0:
-			quote = c
-		case c == '#' && strings.IndexByte(" \t\r\n", x.text[i-1]) >= 0:
-			for i+1 < len(x.text) && x.text[i+1] != '\n' {
-				i++
-			}
-			continue
-		case c == '[' || c == '{':
-			depth++
-		case c == ']' || c == '}':
-			if depth--; depth == 0 {
-				return content, i, true
-			}
-		}
-		if strings.IndexByte(" \t\r\n", c) < 0 {
-			content = i
-		}
-	}
-	return 0, 0, false
-}
-
-// flow adds to a map or list in flow style, such as JSON.
-func (x *setter) flow(n *yaml.Node, e Edit) ([]byte, error) {
-	at, ok := x.offset(n)
-	if !ok || x.text[at] != '{' && x.text[at] != '[' {
-		return nil, errByHand
-	}
-	content, closing, ok := x.scan(at)
+// appendFlow adds to a map or list in flow style, such as JSON.
+func (e editor) appendFlow(n *yaml.Node, change Edit) []edit {
+	last, closing, ok := e.flowEnd(n)
 	if !ok {
-		return nil, errByHand
+		return nil
 	}
-	added, err := inline(e.Value)
-	if err != nil {
-		return nil, err
-	}
-	if e.Key != nil {
-		key, err := inline(*e.Key)
-		if err != nil {
-			return nil, err
-		}
-		added = key + ": " + added
+	added := inline(change.Value)
+	if change.Key != nil {
+		added = inline(*change.Key) + ": " + added
 	}
 	switch {
-	case content == at:
-	case x.text[content] == ',':
+	case len(n.Content) == 0:
+	case e.text[last-1] == ',':
 		added = " " + added
-	case bytes.IndexByte(x.text[content:closing], '\n') >= 0 && len(n.Content) > 0:
-		line := x.line(n.Content[0].Line)
-		added = "," + x.eol + line[:len(line)-len(strings.TrimLeft(line, " \t"))] + added
+	case bytes.IndexByte(e.text[last-1:closing], '\n') >= 0:
+		line := e.line(n.Content[0].Line)
+		added = "," + e.eol + line[:len(line)-len(strings.TrimLeft(line, " \t"))] + added
 	default:
 		added = ", " + added
 	}
-	return x.splice(content+1, content+1, added), nil
-}
-
-func inline(v any) (string, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return strings.TrimSpace(out.String()), err
+	return []edit{{at: last, insert: added}}
 }
 
 // fill replaces the null of a key.
-func (x *setter) fill(parent, key, value *yaml.Node, v any) ([]byte, error) {
-	if value.Tag != "!!null" {
-		return nil, errByHand
+func (e editor) fill(parent, key, value *yaml.Node, v any) []edit {
+	switch {
+	case value.Tag != "!!null":
+		return nil
+	case value.Value != "" || parent.Style&yaml.FlowStyle != 0:
+		return e.setScalar(value, v)
+	case isScalar(v):
+		return nil
 	}
-	if value.Value != "" || parent.Style&yaml.FlowStyle != 0 {
-		return x.replace(value, v)
-	}
-	switch v.(type) {
-	case map[string]any, []any:
-		return x.insert(key.Line, key.Column+2, v)
-	}
-	return nil, errByHand
+	return []edit{e.insertValue(key.Line+1, key.Column+2, v)}
 }
 
-// replace replaces a scalar that is written on one line.
-func (x *setter) replace(n *yaml.Node, v any) ([]byte, error) {
-	at, ok := x.offset(n)
-	if !ok || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0 {
-		return nil, errByHand
+// setScalar replaces a scalar. A map or list replaces only a null.
+func (e editor) setScalar(n *yaml.Node, v any) []edit {
+	if !isScalar(v) && n.Value != "null" && n.Value != "~" {
+		return nil
 	}
-	end := at + len(n.Value)
-	if quote := x.text[at]; n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		for end = at + 1; end < len(x.text); end++ {
-			escapes := quote == '"' && x.text[end] == '\\' || quote == '\'' && bytes.HasPrefix(x.text[end:], []byte("''"))
-			if escapes {
-				end++
-			} else if x.text[end] == quote {
-				break
-			}
-		}
-		end++
-	}
-	if end > len(x.text) || bytes.IndexByte(x.text[at:end], '\n') >= 0 || n.Style == 0 && string(x.text[at:end]) != n.Value {
-		return nil, errByHand
-	}
-	_, isMap := v.(map[string]any)
-	_, isList := v.([]any)
-	with, err := inline(v)
-	if text, is := v.(string); is && !x.isJSON && err == nil {
-		var plain []byte
-		if plain, err = sigs.Marshal(text); err == nil && !bytes.Contains(bytes.TrimSpace(plain), []byte("\n")) && !bytes.ContainsAny(plain, ",[]{}|>") {
-			with = strings.TrimSpace(string(plain))
+	with := inline(v)
+	if text, is := v.(string); is && !e.isJSON {
+		if plain := block(text); !strings.ContainsAny(plain, "\n,[]{}|>") {
+			with = plain
 		}
 	}
-	if err != nil {
-		return nil, err
+	return e.replace(n, with)
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
 	}
-	if (isMap || isList) && n.Value != "null" && n.Value != "~" {
-		return nil, errByHand
-	}
-	return x.splice(at, end, with), nil
+	return true
+}
+
+// block returns a decoded value in block style.
+func block(v any) string {
+	out, _ := sigs.Marshal(v) // Each decoded value can be written.
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// inline returns a value as JSON; "" if it cannot be written.
+func inline(v any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v)
+	return strings.TrimSpace(out.String())
 }

@@ -2,6 +2,7 @@ package yamldoc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -91,6 +92,27 @@ func TestSet(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// yaml/v3 counts more line ends than a newline, and a JSON document can begin within a line. Apply edits
+// the right place, or refuses.
+func TestSetWherePositionsAreOdd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, want string
+		line       int
+	}{
+		"line ends of Unicode":  {"# a\u2028\u2028\u0085\nkind: A\nspec:\n  a: b\n", "# a\u2028\u2028\u0085\nkind: A\nspec:\n  a: c\n", 2},
+		"such line ends inside": {"kind: A # a\u2028# b\u2028\nspec:\n  a: b\n", "", 1},
+		"JSON after spaces":     {"kind: B\n---\n   {\"spec\": {\"a\": \"b\"}}\n", "kind: B\n---\n   {\"spec\": {\"a\": \"c\"}}\n", 3},
+		"two objects in a line": {`{"spec": {"a": "b"}} {"spec": {"a": "b"}}`, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := yamldoc.Edit{Steps: []any{"spec", "a"}, Value: "c"}.Apply([]byte(tt.text), tt.line)
+			if string(got) != tt.want || (tt.want == "") != errors.Is(err, yamldoc.ErrForm) {
+				t.Errorf("%v\n%q", err, got)
+			}
+		})
 	}
 }
 
