@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"net/http"
@@ -8,8 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // If the storage of a CRD's kind cannot be opened, that is ignored: the CRD is deleted soon, with
@@ -24,27 +27,27 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 		u.SetGroupVersionKind(definitions.GVK)
 		u.SetName(ref.Name)
 		u.SetUID("u")
-		return reply(http.StatusOK, u)
+		return clienttest.Reply(http.StatusOK, u)
 	}
 	version := func(name string, served, storage bool) any {
 		return map[string]any{"name": name, "served": served, "storage": storage}
 	}
 	stored := func() *http.Response { return definition(version("v1", true, false), version("v2", true, true)) }
-	forbidden := failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
+	forbidden := clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
 	opening := func() *http.Response {
-		return failure(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "1")
+		return clienttest.Failure(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "1")
 	}
 	type answer func(n int, req *http.Request) (*http.Response, error)
 	always := func(a func() *http.Response) answer {
 		return func(int, *http.Request) (*http.Response, error) { return a(), nil }
 	}
-	silent := func(_ int, req *http.Request) (*http.Response, error) { return hang(req) }
-	whole := always(func() *http.Response { return reply(http.StatusOK, map[string]any{"items": []any{}}) })
+	silent := func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Hang(req) }
+	whole := always(func() *http.Response { return clienttest.Reply(http.StatusOK, map[string]any{"items": []any{}}) })
 	later := func(n int, _ *http.Request) (*http.Response, error) {
 		if n < 4 {
 			return opening(), nil
 		}
-		return reply(http.StatusOK, struct{}{}), nil
+		return clienttest.Reply(http.StatusOK, struct{}{}), nil
 	}
 	for name, tt := range map[string]struct {
 		get, list answer
@@ -54,11 +57,11 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 	}{
 		"open":                                 {get: always(stored), list: whole, version: "v2", lists: 1},
 		"opens":                                {get: always(stored), list: later, version: "v2", lists: 4, most: time.Second},
-		"never opens":                          {get: always(stored), list: always(opening), version: "v2", lists: -1, most: openFor},
-		"silent":                               {get: always(stored), list: silent, version: "v2", lists: 1, most: openFor},
+		"never opens":                          {get: always(stored), list: always(opening), version: "v2", lists: -1, most: client.OpenFor},
+		"silent":                               {get: always(stored), list: silent, version: "v2", lists: 1, most: client.OpenFor},
 		"no permission to list":                {get: always(stored), list: always(func() *http.Response { return forbidden }), version: "v2", lists: 1},
 		"no permission to read the definition": {get: always(func() *http.Response { return forbidden })},
-		"definition silent":                    {get: silent, most: openFor},
+		"definition silent":                    {get: silent, most: client.OpenFor},
 		"stored not served":                    {get: always(func() *http.Response { return definition(version("v1", true, false), version("v2", false, true)) }), list: whole, version: "v1", lists: 1},
 		"nothing served":                       {get: always(func() *http.Response { return definition(version("v1", false, true)) })},
 		"without any version":                  {get: always(func() *http.Response { return definition() })},
@@ -67,13 +70,13 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				var deleted time.Duration
-				c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+				c, f, says := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 					switch {
 					case req.URL.Path == "/readyz":
-						return text2response(http.StatusOK, "text/plain", "ok"), nil
+						return clienttest.Text(http.StatusOK, "text/plain", "ok"), nil
 					case req.Method == http.MethodDelete:
 						deleted = time.Since(began)
-						return reply(http.StatusOK, metav1.Status{
+						return clienttest.Reply(http.StatusOK, metav1.Status{
 							TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success", Details: &metav1.StatusDetails{Name: ref.Name},
 						}), nil
 					case req.URL.Path == "/apis/example.com/"+tt.version+"/things":
@@ -85,15 +88,20 @@ func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 				if _, err := c.Delete(t.Context(), definitions, ref, object.Deletion{}); err != nil {
 					t.Error(err)
 				}
-				lists := f.count("GET /apis/example.com/")
-				if f.count("DELETE ") != 1 || deleted > tt.most || tt.lists >= 0 && lists != tt.lists {
+				lists := f.Count("GET /apis/example.com/")
+				if f.Count("DELETE ") != 1 || deleted > tt.most || tt.lists >= 0 && lists != tt.lists {
 					t.Errorf("deleted %d times, after %s and %d lists, want once, after %s at most and %d: %v",
-						f.count("DELETE "), deleted, lists, tt.most, tt.lists, f.seen)
+						f.Count("DELETE "), deleted, lists, tt.most, tt.lists, f.Requests)
 				}
-				if len(says.retries)+len(says.silences) > 0 {
-					t.Errorf("reported retries %v and silences %v, want none", says.retries, says.silences)
+				if len(says.Retries)+len(says.Stalls) > 0 {
+					t.Errorf("reported retries %v and silences %v, want none", says.Retries, says.Stalls)
 				}
 			})
 		})
 	}
+}
+
+var definitions = object.Kind{
+	GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	Resource: "customresourcedefinitions", Verbs: []string{"get", "list"},
 }

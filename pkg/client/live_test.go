@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"errors"
@@ -17,20 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-func ignoreLive(int, *unstructured.Unstructured, error) {}
-
-// manyRefs are ConfigMaps w000, w001, …
-func manyRefs(n int) []object.Ref {
-	refs := make([]object.Ref, n)
-	for i := range refs {
-		refs[i] = refTo(configMaps, fmt.Sprintf("w%03d", i))
-	}
-	return refs
-}
 
 // store serves lists, in pages, and single objects.
 type store struct {
@@ -47,9 +38,9 @@ type store struct {
 func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
 	if name := strings.TrimPrefix(req.URL.Path, "/api/v1/namespaces/prod/configmaps"); name != "" {
 		if slices.Contains(s.names, name[1:]) {
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		}
-		return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: name[1:]}), nil
+		return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: name[1:]}), nil
 	}
 	if s.refuse != nil {
 		return s.refuse(), nil
@@ -58,7 +49,7 @@ func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
 	from, _ := strconv.Atoi(query.Get("continue"))
 	if from > 0 && s.expired > 0 {
 		s.expired--
-		return reply(410, metav1.Status{
+		return clienttest.Reply(410, metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, ListMeta: metav1.ListMeta{Continue: s.token},
 			Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
 		}), nil
@@ -76,7 +67,7 @@ func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
 			"metadata": map[string]any{"name": name, "namespace": "prod", "uid": name}, "data": map[string]any{"n": "1"},
 		})
 	}
-	return reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items}), nil
+	return clienttest.Reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items}), nil
 }
 
 func names(prefix string, n int) []string {
@@ -88,7 +79,7 @@ func names(prefix string, n int) []string {
 }
 
 func TestLive(t *testing.T) {
-	forbidden := func() *http.Response { return failure(403, metav1.StatusReasonForbidden, nil) }
+	forbidden := func() *http.Response { return clienttest.Failure(403, metav1.StatusReasonForbidden, nil) }
 	tests := map[string]struct {
 		there []string
 		ask   int
@@ -100,7 +91,7 @@ func TestLive(t *testing.T) {
 		gets  int
 	}{
 		"none":                           {ask: 0},
-		"few are read one by one":        {there: names("w", 3), ask: worthList - 1, gets: worthList - 1},
+		"few are read one by one":        {there: names("w", 3), ask: client.WorthList - 1, gets: client.WorthList - 1},
 		"many are one list":              {there: names("w", 1000), ask: 1000, lists: []int{1000}},
 		"a namespace with other objects": {there: append(names("a", 400), names("w", 50)...), ask: 60, lists: []int{450}},
 		"the rest in the second page":    {there: append(names("a", 1100), names("w", 100)...), ask: 100, lists: []int{700, 500}},
@@ -120,12 +111,12 @@ func TestLive(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := tt.store
 				s.names = tt.there
-				kind := configMaps
+				kind := clienttest.ConfigMaps()
 				if tt.verbs != nil {
 					kind.Verbs = tt.verbs
 				}
-				c, f, _ := newFake(t, s.answer)
-				refs := manyRefs(tt.ask)
+				c, f, _ := clienttest.New(t, s.answer)
+				refs := clienttest.ManyRefs(tt.ask)
 				seen := map[int]int{}
 				c.Live(t.Context(), kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 					seen[i]++
@@ -146,7 +137,7 @@ func TestLive(t *testing.T) {
 				if diff := cmp.Diff(tt.lists, s.sizes); diff != "" {
 					t.Errorf("pages: %s", diff)
 				}
-				if n := f.count("GET /api/v1/namespaces/prod/configmaps/"); n != tt.gets {
+				if n := f.Count("GET /api/v1/namespaces/prod/configmaps/"); n != tt.gets {
 					t.Errorf("%d objects were read one by one, want %d", n, tt.gets)
 				}
 			})
@@ -170,13 +161,13 @@ func TestLiveDefinitions(t *testing.T) {
 	}{
 		"one":                               {there: 100, ask: 1, lists: 1},
 		"not there":                         {there: 2, ask: 3, lists: 3},
-		"as many as are read separately":    {there: 100, ask: apart, lists: apart},
-		"more":                              {there: 100, ask: apart + 1, lists: 1},
+		"as many as are read separately":    {there: 100, ask: client.Apart, lists: client.Apart},
+		"more":                              {there: 100, ask: client.Apart + 1, lists: 1},
 		"list is forbidden":                 {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
 		"list is not offered":               {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
 		"a proxy removes the selector":      {there: 100, ask: 3, heedless: true, lists: 3},
-		"low concurrency, few definitions":  {there: 100, ask: worthList - 1, concurrency: 2, lists: worthList - 1},
-		"low concurrency, many definitions": {there: 100, ask: worthList, concurrency: 2, lists: 1},
+		"low concurrency, few definitions":  {there: 100, ask: client.WorthList - 1, concurrency: 2, lists: client.WorthList - 1},
+		"low concurrency, many definitions": {there: 100, ask: client.WorthList, concurrency: 2, lists: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -188,15 +179,15 @@ func TestLiveDefinitions(t *testing.T) {
 					}
 				}
 				there := names("w", tt.there)
-				f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+				f := &clienttest.Fake{Answer: func(_ int, req *http.Request) (*http.Response, error) {
 					if name, single := strings.CutPrefix(req.URL.Path, path+"/"); single {
 						if !slices.Contains(there, name) {
-							return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
+							return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
 						}
-						return reply(200, stored(name)), nil
+						return clienttest.Reply(200, stored(name)), nil
 					}
 					if tt.forbidden {
-						return failure(403, metav1.StatusReasonForbidden, nil), nil
+						return clienttest.Failure(403, metav1.StatusReasonForbidden, nil), nil
 					}
 					only, selected := strings.CutPrefix(req.URL.Query().Get("fieldSelector"), "metadata.name=")
 					items := []any{}
@@ -205,12 +196,12 @@ func TestLiveDefinitions(t *testing.T) {
 							items = append(items, stored(name))
 						}
 					}
-					return reply(200, map[string]any{
+					return clienttest.Reply(200, map[string]any{
 						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList",
 						"metadata": map[string]any{"resourceVersion": "1"}, "items": items,
 					}), nil
 				}}
-				c, err := New(new(reported).options(Options{
+				c, err := client.New(new(clienttest.Reports).Options(client.Options{
 					REST: &rest.Config{Host: "http://fake", Transport: f}, ServerTimeout: 30 * time.Second, Concurrency: tt.concurrency,
 				}))
 				if err != nil {
@@ -236,8 +227,8 @@ func TestLiveDefinitions(t *testing.T) {
 						t.Errorf("%s was visited %d times", refs[i], seen[i])
 					}
 				}
-				gets := f.count("GET " + path + "/")
-				if lists := f.count("GET "+path) - gets; lists != tt.lists || gets != tt.gets {
+				gets := f.Count("GET " + path + "/")
+				if lists := f.Count("GET "+path) - gets; lists != tt.lists || gets != tt.gets {
 					t.Errorf("%d lists and %d gets, want %d and %d", lists, gets, tt.lists, tt.gets)
 				}
 			})
@@ -249,21 +240,21 @@ func TestLiveDefinitions(t *testing.T) {
 func TestLiveWithABrokenList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store{names: names("w", 100)}
-		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 			resp, err := s.answer(n, req)
 			if n == 1 && strings.HasSuffix(req.URL.Path, "/configmaps") {
 				text, _ := io.ReadAll(resp.Body)
-				resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(text[:len(text)/2])), broken{io.ErrUnexpectedEOF}))
+				resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(text[:len(text)/2])), clienttest.BrokenBody{Err: io.ErrUnexpectedEOF}))
 			}
 			return resp, err
 		})
 		seen := map[int]int{}
-		c.Live(t.Context(), configMaps, manyRefs(100), func(i int, live *unstructured.Unstructured, err error) {
+		c.Live(t.Context(), clienttest.ConfigMaps(), clienttest.ManyRefs(100), func(i int, live *unstructured.Unstructured, err error) {
 			if seen[i]++; err != nil || live == nil || seen[i] > 1 {
 				t.Errorf("%d: live %v, error %v, visit number %d", i, live, err, seen[i])
 			}
 		})
-		if n := f.count("GET /api/v1"); len(seen) != 100 || n != 2 {
+		if n := f.Count("GET /api/v1"); len(seen) != 100 || n != 2 {
 			t.Errorf("visited %d objects by %d lists", len(seen), n)
 		}
 	})
@@ -276,12 +267,12 @@ func TestLiveErrors(t *testing.T) {
 		requests int
 	}{
 		"kind is not served": {
-			answer:   func() *http.Response { return text2response(404, "text/plain", "404 page not found") },
-			is:       func(err error) bool { return errors.As(err, new(*NoKindError)) },
+			answer:   func() *http.Response { return clienttest.Text(404, "text/plain", "404 page not found") },
+			is:       func(err error) bool { return errors.As(err, new(*client.NoKindError)) },
 			requests: 3, // the others for whether it is known
 		},
 		"credentials": {
-			answer:   func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },
+			answer:   func() *http.Response { return clienttest.Failure(401, metav1.StatusReasonUnauthorized, nil) },
 			is:       func(err error) bool { return transport.StatusOf(err).Code == 401 },
 			requests: 1,
 		},
@@ -289,23 +280,23 @@ func TestLiveErrors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					switch req.URL.Path {
 					case "/apis":
-						return discovered(req), nil
+						return clienttest.Discovered(req), nil
 					case "/api":
-						return groups(group("", serving("v1", "Pod", "pods"))), nil
+						return clienttest.Groups(clienttest.Group("", clienttest.Serving("v1", "Pod", "pods"))), nil
 					}
 					return tt.answer(), nil
 				})
 				n := 0
-				c.Live(t.Context(), configMaps, manyRefs(20), func(_ int, live *unstructured.Unstructured, err error) {
+				c.Live(t.Context(), clienttest.ConfigMaps(), clienttest.ManyRefs(20), func(_ int, live *unstructured.Unstructured, err error) {
 					if n++; live != nil || !tt.is(err) {
 						t.Errorf("live %v, error %v", live, err)
 					}
 				})
-				if n != 20 || len(f.seen) != tt.requests {
-					t.Errorf("%d visits after %v", n, f.seen)
+				if n != 20 || len(f.Requests) != tt.requests {
+					t.Errorf("%d visits after %v", n, f.Requests)
 				}
 			})
 		})
@@ -318,29 +309,29 @@ func TestTerseNotFound(t *testing.T) {
 	for name, served := range map[string]bool{"the kind is served": true, "the kind is gone": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if served && req.URL.Path == "/api/v1" {
-						return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{
+						return clienttest.Reply(200, metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: "v1", APIResources: []metav1.APIResource{
 							{Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
 						}}), nil
 					}
 					if req.URL.Path == "/apis" || req.URL.Path == "/api/v1" {
-						return discovered(req), nil
+						return clienttest.Discovered(req), nil
 					}
-					return text2response(404, "text/plain", "404 page not found"), nil
+					return clienttest.Text(404, "text/plain", "404 page not found"), nil
 				})
-				const many = worthList - 1
-				c.Live(t.Context(), configMaps, manyRefs(many), func(_ int, live *unstructured.Unstructured, err error) {
-					if live != nil || (err == nil) != served || !served && !errors.As(err, new(*NoKindError)) {
+				const many = client.WorthList - 1
+				c.Live(t.Context(), clienttest.ConfigMaps(), clienttest.ManyRefs(many), func(_ int, live *unstructured.Unstructured, err error) {
+					if live != nil || (err == nil) != served || !served && !errors.As(err, new(*client.NoKindError)) {
 						t.Errorf("live %v, error %v", live, err)
 					}
 				})
-				if n := f.count("GET /api/v1") - f.count("GET /api/v1/"); n == 0 || n > many {
+				if n := f.Count("GET /api/v1") - f.Count("GET /api/v1/"); n == 0 || n > many {
 					t.Errorf("asked %d times for the kind", n)
 				}
-				before := f.count("GET")
-				if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err == nil || served && f.count("GET") != before+1 {
-					t.Errorf("error %v after %d more requests", err, f.count("GET")-before)
+				before := f.Count("GET")
+				if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err == nil || served && f.Count("GET") != before+1 {
+					t.Errorf("error %v after %d more requests", err, f.Count("GET")-before)
 				}
 			})
 		})

@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"net/http"
@@ -7,19 +7,22 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 func TestLog(t *testing.T) {
 	var asked string
-	client, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+	c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 		asked = req.URL.Path + "?" + req.URL.RawQuery
 		if strings.Contains(req.URL.Path, "hidden") {
-			return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
+			return clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
 		}
-		return text2response(http.StatusOK, "text/plain", "one\ntwo\nthree\n"), nil
+		return clienttest.Text(http.StatusOK, "text/plain", "one\ntwo\nthree\n"), nil
 	})
-	l := Log{Namespace: "prod", Pod: "web-1", Container: "app", Previous: true, Lines: 5, Bytes: 7}
-	message, err := client.NoRetry().Log(t.Context(), l)
+	l := client.Log{Namespace: "prod", Pod: "web-1", Container: "app", Previous: true, Lines: 5, Bytes: 7}
+	message, err := c.NoRetry().Log(t.Context(), l)
 	if want := "/api/v1/namespaces/prod/pods/web-1/log?container=app&limitBytes=7&previous=true&tailLines=5"; asked != want || err != nil {
 		t.Errorf("asked %s, want %s; error %v", asked, want, err)
 	}
@@ -27,7 +30,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("read %q", message)
 	}
 	l.Pod = "hidden"
-	if _, err := client.NoRetry().Log(t.Context(), l); !apierrors.IsForbidden(err) {
+	if _, err := c.NoRetry().Log(t.Context(), l); !apierrors.IsForbidden(err) {
 		t.Errorf("error %v", err)
 	}
 }

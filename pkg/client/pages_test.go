@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"net/http"
@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // Edge case 94: a list may expire at every continuation. For every caller, it still ends after a
@@ -15,12 +17,12 @@ import (
 func TestListAlwaysExpires(t *testing.T) {
 	const handful = 6
 	expired := func(token string) *http.Response {
-		return reply(410, metav1.Status{
+		return clienttest.Reply(410, metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, ListMeta: metav1.ListMeta{Continue: token},
 			Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
 		})
 	}
-	more := func() *http.Response { return reply(http.StatusOK, items("more", "a")) }
+	more := func() *http.Response { return clienttest.Reply(http.StatusOK, clienttest.Items("more", "a")) }
 	for name, answer := range map[string]func(next string, limited bool) *http.Response{
 		"without a new token": func(next string, limited bool) *http.Response {
 			switch {
@@ -29,7 +31,7 @@ func TestListAlwaysExpires(t *testing.T) {
 			case limited:
 				return more()
 			}
-			return reply(http.StatusOK, items("", "a"))
+			return clienttest.Reply(http.StatusOK, clienttest.Items("", "a"))
 		},
 		"with a new token": func(next string, limited bool) *http.Response {
 			switch {
@@ -38,7 +40,7 @@ func TestListAlwaysExpires(t *testing.T) {
 			case limited:
 				return more()
 			}
-			return reply(http.StatusOK, items("", "a"))
+			return clienttest.Reply(http.StatusOK, clienttest.Items("", "a"))
 		},
 		"even without a limit": func(next string, _ bool) *http.Response {
 			if next != "" {
@@ -48,31 +50,31 @@ func TestListAlwaysExpires(t *testing.T) {
 		},
 		"with the code only": func(next string, limited bool) *http.Response {
 			if next != "" {
-				return failure(http.StatusGone, "", nil)
+				return clienttest.Failure(http.StatusGone, "", nil)
 			}
 			return more()
 		},
 		"the same page forever": func(string, bool) *http.Response { return more() },
 	} {
 		for _, q := range questions() {
-			if !slices.Contains([]string{"Live, a list", "Select", "Names", "NoRetry.List", "NoRetry.Metadata", "Count", "Watch"}, q.name) {
+			if !slices.Contains([]string{"Live, a list", "Select", "Names", "NoRetry.List", "NoRetry.Metadata", "Count", "Watch"}, q.Name) {
 				continue
 			}
-			t.Run(q.name+"/"+name, func(t *testing.T) {
+			t.Run(q.Name+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 						query := req.URL.Query()
 						switch {
 						case strings.HasSuffix(req.URL.Path, "/configmaps") && query.Get("watch") == "":
 							return answer(query.Get("continue"), query.Get("limit") != ""), nil
 						case query.Get("watch") != "":
-							return failure(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, nil), nil // the end
+							return clienttest.Failure(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, nil), nil // the end
 						}
-						return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
+						return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
 					})
-					c.Know(configMaps, false)
-					_ = q.ask(t.Context(), c)
-					if n := f.count("GET /api/v1/namespaces/prod/configmaps") - f.count("GET /api/v1/namespaces/prod/configmaps/"); n > handful {
+					c.Know(clienttest.ConfigMaps(), false)
+					_ = q.Ask(t.Context(), c)
+					if n := f.Count("GET /api/v1/namespaces/prod/configmaps") - f.Count("GET /api/v1/namespaces/prod/configmaps/"); n > handful {
 						t.Errorf("%d requests, want at most %d", n, handful)
 					}
 				})

@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // If the server has dropped all managed fields, the client sends the previous ones, at the version
@@ -25,7 +27,7 @@ func TestPutBack(t *testing.T) {
 	}
 	// at returns an object at a version, with the given owners.
 	at := func(version string, owners ...string) *http.Response {
-		u := newObject(configMaps, "a")
+		u := clienttest.NewObject(clienttest.ConfigMaps(), "a")
 		u.SetUID("u")
 		u.SetResourceVersion(version)
 		var entries []metav1.ManagedFieldsEntry
@@ -33,9 +35,9 @@ func TestPutBack(t *testing.T) {
 			entries = append(entries, entry(o))
 		}
 		u.SetManagedFields(entries)
-		return reply(http.StatusOK, u)
+		return clienttest.Reply(http.StatusOK, u)
 	}
-	conflict := func() *http.Response { return failure(409, metav1.StatusReasonConflict, nil) }
+	conflict := func() *http.Response { return clienttest.Failure(409, metav1.StatusReasonConflict, nil) }
 	for name, tt := range map[string]struct {
 		answers []func() *http.Response
 		sent    []string // owners for a version
@@ -56,12 +58,12 @@ func TestPutBack(t *testing.T) {
 		},
 		"still too large": {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3") }}, sent: []string{"team for 1", "flux for 2"}, lost: true},
 		"permission revoked": {
-			answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return failure(403, metav1.StatusReasonForbidden, nil) }},
+			answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return clienttest.Failure(403, metav1.StatusReasonForbidden, nil) }},
 			sent:    []string{"team for 1", "flux for 2"}, lost: true,
 		},
 		"gone": {
 			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response {
-				return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})
+				return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})
 			}},
 			sent: []string{"team for 1", "flux for 2"}, lost: true,
 		},
@@ -70,9 +72,9 @@ func TestPutBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sent []string
 				answers := tt.answers
-				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if !strings.HasSuffix(req.URL.Path, "/a") {
-						return ok(req), nil
+						return clienttest.OK(req), nil
 					}
 					if req.Method == http.MethodPatch {
 						var body []struct{ Value any }
@@ -90,14 +92,14 @@ func TestPutBack(t *testing.T) {
 					answers = answers[1:]
 					return next(), nil
 				})
-				live := newObject(configMaps, "a")
+				live := clienttest.NewObject(clienttest.ConfigMaps(), "a")
 				live.SetResourceVersion("1")
 				if !tt.unowned {
 					live.SetManagedFields([]metav1.ManagedFieldsEntry{entry("flux")})
 				}
 				fields := []any{map[string]any{"manager": "team", "operation": "Apply"}}
-				_, err := c.PutManagedFields(t.Context(), configMaps, live, fields, object.Write{Manager: "m"})
-				tooLarge, is := errors.AsType[*TooLargeError](err)
+				_, err := c.PutManagedFields(t.Context(), clienttest.ConfigMaps(), live, fields, object.Write{Manager: "m"})
+				tooLarge, is := errors.AsType[*client.TooLargeError](err)
 				if is == tt.fits || is && (tooLarge.Lost != nil) != tt.lost || apierrors.IsRequestEntityTooLargeError(err) != (is && !tt.lost) {
 					t.Errorf("%v", err)
 				}

@@ -1,8 +1,7 @@
-package client
+package client_test
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,64 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-// spread returns wanted objects: as many per namespace as given, in so many namespaces.
-func spread(namespaces, each int) wanted {
-	w := wanted{}
-	for n := range namespaces {
-		names := map[string]int{}
-		for i := range each {
-			names[fmt.Sprint("w", i)] = n*each + i
-		}
-		w[fmt.Sprint("n", n)] = names
-	}
-	return w
-}
-
-// The decision depends on how many requests it takes to read the objects by namespace, and on how
-// many objects, of which size, are left in the list.
-func TestNextPage(t *testing.T) {
-	const none = -1 // The server does not count the rest.
-	small := listed{firstPage, firstPage * 1000}
-	for name, tt := range map[string]struct {
-		wanted wanted
-		read   listed
-		left   int64
-		want   int
-	}{
-		"one namespace":                             {spread(1, 5000), listed{}, 0, 0},
-		"few objects":                               {spread(96, 1), listed{}, 0, 0},
-		"few lists of many":                         {spread(96, 50), listed{}, 0, 0},
-		"an object in each of many namespaces":      {spread(97, 1), listed{}, 0, firstPage},
-		"many objects in each of many namespaces":   {spread(97, 50), listed{}, 0, firstPage},
-		"five objects are five requests":            {spread(20, 5), listed{}, 0, firstPage},
-		"six objects are one request":               {spread(20, 6), listed{}, 0, 0},
-		"all are wanted":                            {spread(300, 1), small, 200, 4194},
-		"1 in 20 is wanted":                         {spread(300, 1), small, 6000, 4194},
-		"fewer are wanted":                          {spread(300, 1), small, 6001, 0},
-		"1 in 100 is wanted":                        {spread(300, 1), small, 30_000, 0},
-		"the same list, read with one per object":   {spread(1500, 1), small, 30_000, 4194},
-		"all of a namespace are one request":        {spread(300, 20), small, 6000, 4194},
-		"the server does not count":                 {spread(300, 1), small, none, 0},
-		"large objects, all wanted":                 {spread(300, 1), listed{firstPage, firstPage * 60_000}, 200, firstPage},
-		"large objects, of which 1 in 4 is wanted":  {spread(300, 1), listed{firstPage, firstPage * 60_000}, 1200, 0},
-		"Helm releases of a megabyte":               {spread(300, 1), listed{firstPage, firstPage << 20}, 300, 0},
-		"tiny objects":                              {spread(30_000, 1), listed{firstPage, firstPage}, 100_000, pageLimit},
-		"the server's count is absurd":              {spread(300, 1), small, math.MaxInt64, 0},
-		"few are left, and the list is nearly read": {spread(3, 1), small, 50, 4194},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var page metav1.ListMeta
-			if tt.left != none {
-				page.RemainingItemCount = &tt.left
-			}
-			if got := nextPage(tt.wanted, tt.read, page); got != tt.want {
-				t.Errorf("a page of %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
 
 // cluster serves ConfigMaps of many namespaces, across all of them or of one.
 type cluster struct {
@@ -101,9 +44,9 @@ func (c *cluster) respond(_ int, req *http.Request) (*http.Response, error) {
 	c.others++
 	i, err := strconv.Atoi(strings.TrimPrefix(of[len(of)-1], "w"))
 	if err != nil || i >= c.each {
-		return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: of[len(of)-1]}), nil
+		return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: of[len(of)-1]}), nil
 	}
-	return reply(200, content(of[0], of[2])), nil
+	return clienttest.Reply(200, content(of[0], of[2])), nil
 }
 
 // all returns the namespaces and names of the objects, in the server's order.
@@ -129,7 +72,7 @@ func (c *cluster) list(req *http.Request, all [][2]string) *http.Response {
 	for _, at := range all[from:end] {
 		items = append(items, content(at[0], at[1]))
 	}
-	return reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items})
+	return clienttest.Reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items})
 }
 
 func content(namespace, name string) map[string]any {
@@ -148,14 +91,14 @@ func TestLiveAcrossNamespaces(t *testing.T) {
 			if n < from {
 				return nil
 			}
-			return failure(403, metav1.StatusReasonForbidden, nil)
+			return clienttest.Failure(403, metav1.StatusReasonForbidden, nil)
 		}
 	}
 	expired := func(n int) *http.Response {
 		if n == 1 || n == 3 {
 			return nil
 		}
-		return failure(410, metav1.StatusReasonExpired, nil)
+		return clienttest.Failure(410, metav1.StatusReasonExpired, nil)
 	}
 	for name, tt := range map[string]struct {
 		there cluster
@@ -181,17 +124,17 @@ func TestLiveAcrossNamespaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &tt.there
-				c, _, _ := newFake(t, s.respond)
+				c, _, _ := clienttest.New(t, s.respond)
 				var refs []object.Ref
 				for n := range 120 {
 					for i := range tt.ask {
-						refs = append(refs, object.Ref{GVK: configMaps.GVK, Namespace: fmt.Sprintf("n%03d", n), Name: fmt.Sprint("w", i)})
+						refs = append(refs, object.Ref{GVK: clienttest.ConfigMaps().GVK, Namespace: fmt.Sprintf("n%03d", n), Name: fmt.Sprint("w", i)})
 					}
 				}
 				read := func() (pages, others int) {
 					s.pages, s.others = 0, 0
 					seen := map[int]int{}
-					c.Live(t.Context(), configMaps, refs, func(i int, live *unstructured.Unstructured, err error) {
+					c.Live(t.Context(), clienttest.ConfigMaps(), refs, func(i int, live *unstructured.Unstructured, err error) {
 						seen[i]++
 						there := s.namespaces > 0 && i%tt.ask < s.each
 						if (err != nil) != tt.failed || err == nil && (live != nil) != there || live != nil && object.RefOf(live) != refs[i] {
@@ -216,7 +159,9 @@ func TestLiveAcrossNamespaces(t *testing.T) {
 }
 
 func notAList(int) *http.Response {
-	return reply(200, map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"name": "a"}})
+	return clienttest.Reply(200, map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"name": "a"}})
 }
 
-func unauthorized(int) *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) }
+func unauthorized(int) *http.Response {
+	return clienttest.Failure(401, metav1.StatusReasonUnauthorized, nil)
+}

@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"net/http"
@@ -9,19 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-// items returns a page of a list.
-func items(next string, names ...string) map[string]any {
-	list := []any{}
-	for _, name := range names {
-		list = append(list, map[string]any{"metadata": map[string]any{"name": name, "namespace": "prod", "uid": name}})
-	}
-	return map[string]any{
-		"kind": "ConfigMapList", "apiVersion": "v1",
-		"metadata": map[string]any{"continue": next, "resourceVersion": "1"}, "items": list,
-	}
-}
 
 func TestSelect(t *testing.T) {
 	tests := map[string]struct {
@@ -37,17 +26,19 @@ func TestSelect(t *testing.T) {
 			which: object.Selection{Namespace: "prod", Labels: "a=b"},
 			answer: func(_ int, req *http.Request) *http.Response {
 				if req.URL.Query().Get("continue") == "" {
-					return reply(http.StatusOK, items("more", "a", "b"))
+					return clienttest.Reply(http.StatusOK, clienttest.Items("more", "a", "b"))
 				}
-				return reply(http.StatusOK, items("", "c"))
+				return clienttest.Reply(http.StatusOK, clienttest.Items("", "c"))
 			},
 			want: []string{"a", "b", "c"}, path: "/api/v1/namespaces/prod/configmaps",
 			params: map[string]string{"labelSelector": "a=b", "limit": "500", "continue": "more"},
 		},
 		"all namespaces, by name and field": {
 			which: object.Selection{Name: "a", Fields: "reason=x"}, fields: "type!=Normal",
-			answer: func(int, *http.Request) *http.Response { return reply(http.StatusOK, items("", "a")) },
-			want:   []string{"a"}, path: "/api/v1/configmaps",
+			answer: func(int, *http.Request) *http.Response {
+				return clienttest.Reply(http.StatusOK, clienttest.Items("", "a"))
+			},
+			want: []string{"a"}, path: "/api/v1/configmaps",
 			params: map[string]string{"fieldSelector": "metadata.name=a,reason=x,type!=Normal", "limit": "500"},
 		},
 		"a page that is too old": {
@@ -55,11 +46,11 @@ func TestSelect(t *testing.T) {
 			answer: func(n int, req *http.Request) *http.Response {
 				switch {
 				case n == 1:
-					return reply(http.StatusOK, items("more", "a"))
+					return clienttest.Reply(http.StatusOK, clienttest.Items("more", "a"))
 				case req.URL.Query().Get("continue") != "":
-					return failure(http.StatusGone, metav1.StatusReasonExpired, nil)
+					return clienttest.Failure(http.StatusGone, metav1.StatusReasonExpired, nil)
 				}
-				return reply(http.StatusOK, items("", "a", "b"))
+				return clienttest.Reply(http.StatusOK, clienttest.Items("", "a", "b"))
 			},
 			want: []string{"a", "a", "b"}, path: "/api/v1/namespaces/prod/configmaps",
 			params: map[string]string{"limit": "500"},
@@ -67,7 +58,7 @@ func TestSelect(t *testing.T) {
 		"forbidden": {
 			which: object.Selection{Namespace: "prod"},
 			answer: func(int, *http.Request) *http.Response {
-				return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
+				return clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
 			},
 			path: "/api/v1/namespaces/prod/configmaps", params: map[string]string{"limit": "500"}, bad: true,
 		},
@@ -75,14 +66,14 @@ func TestSelect(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var last *http.Request
-			c, _, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			c, _, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 				last = req
 				return tt.answer(n, req), nil
 			})
-			c.Know(configMaps, false)
+			c.Know(clienttest.ConfigMaps(), false)
 			var got []string
-			err := c.Select(t.Context(), configMaps.GVK, tt.which, tt.fields, func(u *unstructured.Unstructured) {
-				if u.GroupVersionKind() != configMaps.GVK {
+			err := c.Select(t.Context(), clienttest.ConfigMaps().GVK, tt.which, tt.fields, func(u *unstructured.Unstructured) {
+				if u.GroupVersionKind() != clienttest.ConfigMaps().GVK {
 					t.Errorf("%s is of kind %s", u.GetName(), u.GroupVersionKind())
 				}
 				got = append(got, u.GetName())
@@ -111,20 +102,20 @@ func TestExists(t *testing.T) {
 		want   bool
 		bad    bool
 	}{
-		"there":     {answer: reply(http.StatusOK, versionOf("a", "u", "1")), want: true},
-		"not there": {answer: failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})},
-		"forbidden": {answer: failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), bad: true},
+		"there":     {answer: clienttest.Reply(http.StatusOK, clienttest.VersionOf("a", "u", "1")), want: true},
+		"not there": {answer: clienttest.Failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})},
+		"forbidden": {answer: clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), bad: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 				if got := req.Header.Values("Accept"); len(got) != 1 || got[0] != "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" {
 					t.Errorf("asked for %q", got)
 				}
 				return tt.answer, nil
 			})
-			c.Know(configMaps, false)
-			got, err := c.Exists(t.Context(), refTo(configMaps, "a"))
+			c.Know(clienttest.ConfigMaps(), false)
+			got, err := c.Exists(t.Context(), clienttest.RefTo(clienttest.ConfigMaps(), "a"))
 			if got != tt.want || (err != nil) != tt.bad {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -1,12 +1,9 @@
-package client
+package client_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,121 +11,26 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-var things = object.Kind{
-	GVK:      schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"},
-	Resource: "things", Namespaced: true, Verbs: []string{"get", "list", "watch"},
-}
-
-// thingServer is a server that serves the kind Thing from one moment on, and has a Thing from
-// another moment on. Either discovery or requests for objects fail for a while.
-type thingServer struct {
-	served, there time.Time
-	sick          func(path string) bool
-	from, to      time.Time
-	fault         func(*http.Request) (*http.Response, error)
-}
-
-const thingsPath = "/apis/example.com/v1/namespaces/prod/things"
-
-func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
-	path, now := req.URL.Path, time.Now()
-	if s.sick(path) && !now.Before(s.from) && now.Before(s.to) {
-		return s.fault(req)
-	}
-	served := !now.Before(s.served)
-	groups := []string{"apps"}
-	if served {
-		groups = append(groups, things.GVK.Group)
-	}
-	if message := catalogueOf(path, groups...); message != nil {
-		return message, nil
-	}
-	switch {
-	case path == thingsPath && served && req.URL.Query().Has("watch"):
-		return s.watch(req), nil
-	case path == thingsPath && served:
-		items := []any{}
-		if !now.Before(s.there) {
-			items = append(items, thing())
-		}
-		return reply(200, map[string]any{
-			"apiVersion": "example.com/v1", "kind": "ThingList", "metadata": map[string]any{"resourceVersion": "1"}, "items": items,
-		}), nil
-	default:
-		return failure(404, metav1.StatusReasonNotFound, nil), nil
-	}
-}
-
-// catalogueOf returns the answer of a healthy server at a path of discovery; nil at other paths.
-// Each group has the kind Thing at v1.
-func catalogueOf(path string, groups ...string) *http.Response {
-	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
-	switch {
-	case path == "/readyz":
-		return text2response(200, "text/plain", "ok")
-	case path == "/api":
-		return reply(200, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
-	case path == "/apis":
-		all := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}}
-		for _, name := range groups {
-			gv := metav1.GroupVersionForDiscovery{GroupVersion: name + "/v1", Version: "v1"}
-			all.Groups = append(all.Groups, metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{gv}, PreferredVersion: gv})
-		}
-		return reply(200, all)
-	case path == "/api/v1", strings.HasSuffix(gv, "/v1") && slices.Contains(groups, strings.TrimSuffix(gv, "/v1")):
-		return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: gv, APIResources: []metav1.APIResource{
-			{Name: things.Resource, Kind: things.GVK.Kind, Namespaced: true, Verbs: things.Verbs},
-		}})
-	}
-	return nil
-}
-
-func thing() map[string]any {
-	u := newObject(things, "a")
-	u.SetUID("u")
-	u.SetResourceVersion("2")
-	return u.Object
-}
-
-// watch is the answer to a watch. It stays open until requests for objects fail, and reports the
-// object once the object exists.
-func (s *thingServer) watch(req *http.Request) *http.Response {
-	r, w := io.Pipe()
-	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
-	if now := time.Now(); s.sick(thingsPath) && now.Before(s.from) {
-		time.AfterFunc(s.from.Sub(now), func() { _ = w.CloseWithError(syscall.ECONNRESET) })
-	}
-	time.AfterFunc(time.Until(s.there), func() {
-		u := newObject(things, "a")
-		u.Object = thing()
-		text, err := u.MarshalJSON()
-		if err == nil {
-			_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", text) // A watch that is over does not hear it.
-		}
-	})
-	resp := text2response(200, "application/json", "")
-	resp.Body, resp.ContentLength = r, -1
-	return resp
-}
 
 func inCatalogue(path string) bool {
 	return !strings.Contains(path, "/namespaces/") && path != "/readyz"
 }
+
 func inObjects(path string) bool { return strings.Contains(path, "/namespaces/") }
-func everywhere(string) bool     { return true }
+
+func everywhere(string) bool { return true }
 
 // thingWait waits for the Thing, and returns the result.
-func thingWait(t *testing.T, s *thingServer, kind object.Kind, timeout time.Duration) (result event.Waited, waiting []string, took time.Duration, err error) {
+func thingWait(t *testing.T, s *clienttest.ThingServer, kind object.Kind, timeout time.Duration) (result event.Waited, waiting []string, took time.Duration, err error) {
 	t.Helper()
-	c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return s.answer(req) })
+	c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) { return s.Answer(req) })
 	exists, err := condition.Parse("create")
 	if err != nil {
 		t.Fatal(err)
@@ -150,31 +52,33 @@ func thingWait(t *testing.T, s *thingServer, kind object.Kind, timeout time.Dura
 }
 
 // later is the kind Thing before the server serves it.
-var later = object.Kind{GVK: things.GVK, Namespaced: true}
+var later = object.Kind{GVK: clienttest.Things().GVK, Namespaced: true}
 
 var passing = map[string]func(*http.Request) (*http.Response, error){
 	"500": func(*http.Request) (*http.Response, error) {
-		return failure(500, metav1.StatusReasonInternalError, nil), nil
+		return clienttest.Failure(500, metav1.StatusReasonInternalError, nil), nil
 	},
 	"503": func(*http.Request) (*http.Response, error) {
-		return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+		return clienttest.Failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
 	},
-	"504": func(*http.Request) (*http.Response, error) { return failure(504, metav1.StatusReasonTimeout, nil), nil },
+	"504": func(*http.Request) (*http.Response, error) {
+		return clienttest.Failure(504, metav1.StatusReasonTimeout, nil), nil
+	},
 	"429": func(*http.Request) (*http.Response, error) {
-		return failure(429, metav1.StatusReasonTooManyRequests, nil), nil
+		return clienttest.Failure(429, metav1.StatusReasonTooManyRequests, nil), nil
 	},
-	"a gateway's 502": func(*http.Request) (*http.Response, error) { return stranger(502), nil },
-	"a gateway's 503": func(*http.Request) (*http.Response, error) { return stranger(503), nil },
+	"a gateway's 502": func(*http.Request) (*http.Response, error) { return clienttest.HTML(502), nil },
+	"a gateway's 503": func(*http.Request) (*http.Response, error) { return clienttest.HTML(503), nil },
 	"a gateway's 404": func(*http.Request) (*http.Response, error) {
-		return text2response(404, "text/plain", "404 page not found"), nil
+		return clienttest.Text(404, "text/plain", "404 page not found"), nil
 	},
-	"connection refused": func(*http.Request) (*http.Response, error) { return nil, errRefused },
+	"connection refused": func(*http.Request) (*http.Response, error) { return nil, clienttest.ErrRefused },
 	"connection reset":   func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNRESET },
-	"a proxy's {}":       func(*http.Request) (*http.Response, error) { return reply(200, map[string]any{}), nil },
+	"a proxy's {}":       func(*http.Request) (*http.Response, error) { return clienttest.Reply(200, map[string]any{}), nil },
 	"half an answer": func(*http.Request) (*http.Response, error) {
-		return text2response(200, "application/json", `{"kind":"A`), nil
+		return clienttest.Text(200, "application/json", `{"kind":"A`), nil
 	},
-	"silence": hang,
+	"silence": clienttest.Hang,
 }
 
 // A transient failure of any request does not end a wait within the server timeout. A final failure
@@ -192,15 +96,15 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 			"the kind is created after the failure":         {later, inCatalogue, 16, 18},
 			"the kind is created while every request fails": {later, everywhere, 10, 10},
 			"the list fails":                                   {later, inObjects, 5, 5},
-			"the object is created during a watch":             {things, inObjects, 0, 10},
-			"the object is created while every request fails":  {things, everywhere, 0, 10},
-			"the object is created after every request failed": {things, everywhere, 0, 18},
+			"the object is created during a watch":             {clienttest.Things(), inObjects, 0, 10},
+			"the object is created while every request fails":  {clienttest.Things(), everywhere, 0, 10},
+			"the object is created after every request failed": {clienttest.Things(), everywhere, 0, 18},
 		} {
 			t.Run(name+", "+stage, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					now := time.Now()
 					at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
-					s := &thingServer{served: at(test.served), there: at(test.there), sick: test.sick, from: at(4), to: at(14), fault: fault}
+					s := &clienttest.ThingServer{Served: at(test.served), There: at(test.there), Sick: test.sick, From: at(4), To: at(14), Fault: fault}
 					got, waiting, took, err := thingWait(t, s, test.kind, 2*time.Minute)
 					if err != nil || got.Action != event.Met || took > 40*time.Second && name != "silence" { // A list waits two minutes.
 						t.Errorf("%s after %s: %v, %v", got.Action, took, err, got.Err)
@@ -213,12 +117,12 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 		}
 	}
 	for _, code := range []int{401, 403} {
-		for stage, kind := range map[string]object.Kind{"the kind": later, "the list": things} {
+		for stage, kind := range map[string]object.Kind{"the kind": later, "the list": clienttest.Things()} {
 			t.Run(fmt.Sprint(code, ", ", stage), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					now := time.Now()
-					s := &thingServer{served: now, there: now.Add(time.Minute), sick: everywhere, from: now, to: now.Add(time.Hour), fault: func(*http.Request) (*http.Response, error) {
-						return failure(code, map[int]metav1.StatusReason{401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden}[code], nil), nil
+					s := &clienttest.ThingServer{Served: now, There: now.Add(time.Minute), Sick: everywhere, From: now, To: now.Add(time.Hour), Fault: func(*http.Request) (*http.Response, error) {
+						return clienttest.Failure(code, map[int]metav1.StatusReason{401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden}[code], nil), nil
 					}}
 					got, _, took, err := thingWait(t, s, kind, 2*time.Minute)
 					if got.Action != event.Unknown || took > time.Second {
@@ -239,15 +143,15 @@ func TestWaitTimesOutWhileServerFails(t *testing.T) {
 			sick func(string) bool
 		}{
 			"the kind":    {later, inCatalogue},
-			"the objects": {things, inObjects},
+			"the objects": {clienttest.Things(), inObjects},
 			"all":         {later, everywhere},
 		} {
 			t.Run(name+", "+stage, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					now := time.Now()
-					s := &thingServer{served: now.Add(-time.Hour), there: now.Add(time.Hour), sick: test.sick, from: now.Add(4 * time.Second), to: now.Add(time.Hour), fault: fault}
+					s := &clienttest.ThingServer{Served: now.Add(-time.Hour), There: now.Add(time.Hour), Sick: test.sick, From: now.Add(4 * time.Second), To: now.Add(time.Hour), Fault: fault}
 					if test.kind.Resource == "" {
-						s.served = now.Add(time.Hour)
+						s.Served = now.Add(time.Hour)
 					}
 					got, _, took, err := thingWait(t, s, test.kind, 12*time.Second)
 					var unmet *wait.UnmetError

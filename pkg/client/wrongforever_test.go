@@ -1,4 +1,4 @@
-package client
+package client_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -22,6 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // wrong is an answer with status 200 that a server always sends instead of the right one.
@@ -39,6 +41,7 @@ type wrong struct {
 func reads(req *http.Request) bool {
 	return req.Method == http.MethodGet && !req.URL.Query().Has("watch")
 }
+
 func watches(req *http.Request) bool { return req.URL.Query().Has("watch") }
 
 var wrongForever = map[string]wrong{
@@ -75,42 +78,42 @@ func (s *stubborn) answer(req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := req.URL.Path
-	if message := catalogueOf(path, "apps", "example.com"); message != nil {
+	if message := clienttest.CatalogueOf(path, "apps", "example.com"); message != nil {
 		return message, nil
 	}
-	name, single := strings.CutPrefix(path, thingsPath+"/")
+	name, single := strings.CutPrefix(path, clienttest.ThingsPath+"/")
 	switch {
-	case strings.HasPrefix(path, thingsPath) && (!s.later || len(s.deleted) > 0) && s.to(req):
+	case strings.HasPrefix(path, clienttest.ThingsPath) && (!s.later || len(s.deleted) > 0) && s.to(req):
 		as := s.as
 		if as == "" {
 			as = "application/json"
 		}
-		return text2response(200, as, s.text), nil
+		return clienttest.Text(200, as, s.text), nil
 	case req.Method == http.MethodDelete && single:
 		s.deleted[name] = true
 		if name == "a" {
-			return reply(200, metav1.Status{
+			return clienttest.Reply(200, metav1.Status{
 				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
 				Details: &metav1.StatusDetails{Name: "a", Group: "example.com", Kind: "things", UID: "u-a"},
 			}), nil
 		}
-		return reply(200, s.object(name)), nil
+		return clienttest.Reply(200, s.object(name)), nil
 	case single && s.object(name) != nil:
-		return reply(200, s.object(name)), nil
-	case path == thingsPath && watches(req):
+		return clienttest.Reply(200, s.object(name)), nil
+	case path == clienttest.ThingsPath && watches(req):
 		return silentWatch(req), nil
-	case path == thingsPath:
+	case path == clienttest.ThingsPath:
 		items := []any{}
 		for _, name := range []string{"a", "b"} {
 			if s.object(name) != nil && strings.HasSuffix("metadata.name="+name, req.URL.Query().Get("fieldSelector")) {
 				items = append(items, s.object(name))
 			}
 		}
-		return reply(200, map[string]any{
+		return clienttest.Reply(200, map[string]any{
 			"apiVersion": "example.com/v1", "kind": "ThingList", "metadata": map[string]any{"resourceVersion": "1"}, "items": items,
 		}), nil
 	default:
-		return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
+		return clienttest.Failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
 	}
 }
 
@@ -118,7 +121,7 @@ func (s *stubborn) answer(req *http.Request) (*http.Response, error) {
 func silentWatch(req *http.Request) *http.Response {
 	r, w := io.Pipe()
 	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
-	resp := text2response(200, "application/json", "")
+	resp := clienttest.Text(200, "application/json", "")
 	resp.Body, resp.ContentLength = r, -1
 	return resp
 }
@@ -128,7 +131,7 @@ func (s *stubborn) object(name string) map[string]any {
 	if name == "a" && s.deleted[name] {
 		return nil
 	}
-	u := newObject(things, name)
+	u := clienttest.NewObject(clienttest.Things(), name)
 	u.SetUID(types.UID("u-" + name))
 	u.SetResourceVersion("2")
 	if s.deleted[name] {
@@ -139,7 +142,7 @@ func (s *stubborn) object(name string) map[string]any {
 }
 
 type (
-	connecting func(patience time.Duration) *Client
+	connecting func(patience time.Duration) *client.Client
 	verbRun    func(context.Context, connecting, *ended)
 )
 
@@ -164,8 +167,8 @@ func (r *ended) hear(e event.Event) {
 // --server-timeout. It reports the answer, and draws no conclusion from it.
 func TestPersistentWrongAnswers(t *testing.T) {
 	const timeout, serverTimeout, outage, little = 10 * time.Second, 30 * time.Second, 5 * time.Minute, 5 * time.Second
-	kept := things
-	kept.Verbs = append(slices.Clone(things.Verbs), "create", "delete")
+	kept := clienttest.Things()
+	kept.Verbs = append(slices.Clone(clienttest.Things().Verbs), "create", "delete")
 	item := func(name string) deletion.Set {
 		return deletion.Set{Kind: kept, Selection: object.Selection{Namespace: "prod"}, Items: []deletion.Item{{Ref: object.Ref{GVK: kept.GVK, Namespace: "prod", Name: name}}}}
 	}
@@ -218,8 +221,8 @@ func TestPersistentWrongAnswers(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/later %v", verb, what, later), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := &stubborn{wrong: answer, later: later, deleted: map[string]bool{}}
-						connect := func(patience time.Duration) *Client {
-							c, _, _ := newFakeFor(t, patience, func(_ int, req *http.Request) (*http.Response, error) { return s.answer(req) })
+						connect := func(patience time.Duration) *client.Client {
+							c, _, _ := clienttest.NewFor(t, patience, func(_ int, req *http.Request) (*http.Response, error) { return s.answer(req) })
 							return c
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

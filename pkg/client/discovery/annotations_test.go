@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // Only the metadata of a CRD is requested. If a CRD does not exist, or we may not read it, the
@@ -24,17 +25,17 @@ func TestDefinitionAnnotations(t *testing.T) {
 		want   map[string]string
 		wrong  bool
 	}{
-		"there": {reply(200, metav1.PartialObjectMetadata{
+		"there": {clienttest.Reply(200, metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: want},
 		}), want, false},
-		"not there":   {failure(404, metav1.StatusReasonNotFound, nil), nil, false},
-		"forbidden":   {failure(403, metav1.StatusReasonForbidden, nil), nil, false},
-		"bad request": {reply(400, metav1.Status{Reason: metav1.StatusReasonBadRequest, Code: 400}), nil, true},
+		"not there":   {clienttest.Failure(404, metav1.StatusReasonNotFound, nil), nil, false},
+		"forbidden":   {clienttest.Failure(403, metav1.StatusReasonForbidden, nil), nil, false},
+		"bad request": {clienttest.Reply(400, metav1.Status{Reason: metav1.StatusReasonBadRequest, Code: 400}), nil, true},
 	} {
 		t.Run(of, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if req.URL.Path != "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name || !strings.Contains(req.Header.Get("Accept"), "PartialObjectMetadata") {
 						t.Errorf("%s, %s", req.URL.Path, req.Header.Get("Accept"))
 					}

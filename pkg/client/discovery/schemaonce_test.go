@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"context"
@@ -13,18 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // A run requests the index of schemas once, and the schemas of each group version once. This does
 // not depend on how many kinds are needed, in which order, or how often.
 func TestSchemasCostOneRequestPerGroupVersion(t *testing.T) {
-	for name, read := range map[string]func(*Client, context.Context) (discovery.Lookup, func()){
-		"requested when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+	for name, read := range map[string]func(*client.Client, context.Context) (discovery.Lookup, func()){
+		"requested when needed": func(c *client.Client, ctx context.Context) (discovery.Lookup, func()) {
 			return c.SchemaOnce(ctx), func() {}
 		},
-		"requested ahead": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+		"requested ahead": func(c *client.Client, ctx context.Context) (discovery.Lookup, func()) {
 			schemas, expect, stop := c.SchemaAhead(ctx)
 			expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
 			return schemas, stop
@@ -34,9 +36,9 @@ func TestSchemasCostOneRequestPerGroupVersion(t *testing.T) {
 	}
 }
 
-func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.Context) (discovery.Lookup, func())) {
+func schemasCostARequestAGroupVersion(t *testing.T, read func(*client.Client, context.Context) (discovery.Lookup, func())) {
 	groups, kinds := []string{"apps", "batch", "example.com"}, []string{"A", "B", "C"}
-	c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+	c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 		group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
 		switch {
 		case req.URL.Path == "/openapi/v3":
@@ -44,7 +46,7 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 			for _, group := range groups {
 				paths["apis/"+group+"/v1"] = map[string]any{"serverRelativeURL": "/openapi/v3/apis/" + group + "/v1?hash=1"}
 			}
-			return reply(http.StatusOK, map[string]any{"paths": paths}), nil
+			return clienttest.Reply(http.StatusOK, map[string]any{"paths": paths}), nil
 		case group != req.URL.Path:
 			schemas := map[string]any{}
 			for _, kind := range kinds {
@@ -52,9 +54,9 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 					"description": group + kind, "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": "v1", "kind": kind}},
 				}
 			}
-			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
+			return clienttest.Reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
 		}
-		return stranger(http.StatusNotFound), nil
+		return clienttest.HTML(http.StatusNotFound), nil
 	})
 	schemas, stop := read(c, t.Context())
 	defer stop()
@@ -73,7 +75,7 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 		want[fmt.Sprintf("/openapi/v3/apis/%s/v1", group)] = 1
 	}
 	got := map[string]int{}
-	for _, what := range f.seen {
+	for _, what := range f.Requests {
 		if _, path, _ := strings.Cut(what, " "); strings.HasPrefix(path, "/openapi") {
 			got[path]++
 		}
@@ -90,7 +92,7 @@ func TestSchemaPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
 		published := []string{"apps", "large.com"}
-		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			time.Sleep(trip)
 			group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
 			if req.URL.Path == "/openapi/v3" {
@@ -98,12 +100,12 @@ func TestSchemaPrefetch(t *testing.T) {
 				for _, group := range published {
 					paths["apis/"+group+"/v1"] = map[string]any{"serverRelativeURL": "/openapi/v3/apis/" + group + "/v1?hash=1"}
 				}
-				return reply(http.StatusOK, map[string]any{"paths": paths}), nil
+				return clienttest.Reply(http.StatusOK, map[string]any{"paths": paths}), nil
 			}
 			schemas := map[string]any{"A": map[string]any{
 				"description": group, "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": "v1", "kind": "A"}},
 			}}
-			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
+			return clienttest.Reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
 		})
 		schemas, expect, stop := c.SchemaAhead(t.Context())
 		expect([]schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
@@ -114,7 +116,7 @@ func TestSchemaPrefetch(t *testing.T) {
 		}
 		time.Sleep(trip + time.Millisecond) // as the objects are read
 		synctest.Wait()
-		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
+		if got, want := fmt.Sprint(f.Requests), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
 			t.Fatalf("requested before any lookup: %s, want %s", got, want)
 		}
 		began := time.Now()
@@ -141,13 +143,13 @@ func TestSchemaPrefetch(t *testing.T) {
 			}
 		}
 		indexes := 0
-		for _, what := range f.seen {
+		for _, what := range f.Requests {
 			if what == "GET /openapi/v3" {
 				indexes++
 			}
 		}
 		if indexes != 2 {
-			t.Errorf("the index of schemas was requested %d times, want twice: %v", indexes, f.seen)
+			t.Errorf("the index of schemas was requested %d times, want twice: %v", indexes, f.Requests)
 		}
 	})
 }
@@ -155,7 +157,7 @@ func TestSchemaPrefetch(t *testing.T) {
 // stop returns even if an answer never comes.
 func TestSchemasAheadStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		})

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"errors"
@@ -8,28 +8,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-// hang accepts each request and never answers.
-func hang(req *http.Request) (*http.Response, error) {
-	<-req.Context().Done()
-	return nil, req.Context().Err()
-}
 
 // Edge case 28: --server-timeout also applies to a server that accepts requests and never answers.
 // It does not matter which request is the first.
 func TestSilentServer(t *testing.T) {
-	for name, send := range map[string]func(*testing.T, *Client) error{
-		"GET":       func(t *testing.T, c *Client) error { return getMany(t.Context(), c, 1)[0] },
-		"many GETs": func(t *testing.T, c *Client) error { return errors.Join(getMany(t.Context(), c, 50)...) },
-		"discovery": func(t *testing.T, c *Client) error {
-			_, err := c.Kind(t.Context(), configMaps.GVK)
+	for name, send := range map[string]func(*testing.T, *client.Client) error{
+		"GET":       func(t *testing.T, c *client.Client) error { return getMany(t.Context(), c, 1)[0] },
+		"many GETs": func(t *testing.T, c *client.Client) error { return errors.Join(getMany(t.Context(), c, 50)...) },
+		"discovery": func(t *testing.T, c *client.Client) error {
+			_, err := c.Kind(t.Context(), clienttest.ConfigMaps().GVK)
 			return err
 		},
-		"PATCH": func(t *testing.T, c *Client) error {
-			_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		"PATCH": func(t *testing.T, c *client.Client) error {
+			_, err := c.Apply(t.Context(), clienttest.ConfigMaps(), clienttest.NewObject(clienttest.ConfigMaps(), "a"), object.Write{Manager: "m"})
 			return err
 		},
 	} {
@@ -41,7 +37,7 @@ func TestSilentServer(t *testing.T) {
 		} {
 			t.Run(name+", "+limit.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c, _, _ := newFakeFor(t, limit, func(_ int, req *http.Request) (*http.Response, error) { return hang(req) })
+					c, _, _ := clienttest.NewFor(t, limit, func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Hang(req) })
 					began := time.Now()
 					err := send(t, c)
 					var gone *transport.UnreachableError
@@ -62,11 +58,11 @@ func TestSilentServer(t *testing.T) {
 func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(17 * time.Second)
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if time.Now().Before(back) {
-				return hang(req)
+				return clienttest.Hang(req)
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		if err := errors.Join(getMany(t.Context(), c, 50)...); err != nil {
 			t.Fatal(err)
@@ -74,12 +70,12 @@ func TestSilenceEnds(t *testing.T) {
 		if late := time.Since(back); late > 6*time.Second {
 			t.Errorf("done %s after the server was back", late)
 		}
-		for _, r := range says.retries {
-			if r.ref != (object.Ref{}) {
+		for _, r := range says.Retries {
+			if r.Ref != (object.Ref{}) {
 				t.Errorf("reported %+v, want only the outage", r)
 			}
 		}
-		if len(says.retries) == 0 {
+		if len(says.Retries) == 0 {
 			t.Error("nothing was reported")
 		}
 	})
@@ -88,33 +84,33 @@ func TestSilenceEnds(t *testing.T) {
 // If the server is ready, a single request may take any time.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path != "/readyz" {
 				time.Sleep(time.Minute)
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		if err := errors.Join(getMany(t.Context(), c, 3)...); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // The last report may be under way.
-		if f.count("GET /api") != 3 || len(says.retries) != 0 {
-			t.Errorf("requests %v, reported %v; want each once", f.seen, says.retries)
+		if f.Count("GET /api") != 3 || len(says.Retries) != 0 {
+			t.Errorf("requests %v, reported %v; want each once", f.Requests, says.Retries)
 		}
-		if n := f.count("GET /readyz"); n == 0 || n > 8 {
+		if n := f.Count("GET /readyz"); n == 0 || n > 8 {
 			t.Errorf("checked readyz %d times, want 1 to 8 checks", n)
 		}
 		// Edge case 91: if a request takes long, that is reported soon and then repeatedly,
 		// together with the maximum time.
 		heard := map[object.Ref]time.Duration{}
-		for _, s := range says.silences {
-			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
-				t.Errorf("%v: reported after %s of %s, and before that after %s, want a report every 10s", s.ref, s.since, s.within, heard[s.ref])
+		for _, s := range says.Stalls {
+			if s.Since-heard[s.Ref] > 10*time.Second || s.Within != clienttest.AttemptLimit {
+				t.Errorf("%v: reported after %s of %s, and before that after %s, want a report every 10s", s.Ref, s.Since, s.Within, heard[s.Ref])
 			}
-			heard[s.ref] = s.since
+			heard[s.Ref] = s.Since
 		}
 		if len(heard) != 3 {
-			t.Errorf("reported %d requests: %v", len(heard), says.silences)
+			t.Errorf("reported %d requests: %v", len(heard), says.Stalls)
 		}
 		for ref, last := range heard {
 			if last < 50*time.Second {
@@ -137,19 +133,19 @@ func (b trickle) Read(p []byte) (int, error) {
 // A slow answer is not silence.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path == "/readyz" {
-				return hang(req)
+				return clienttest.Hang(req)
 			}
-			resp := ok(req)
+			resp := clienttest.OK(req)
 			resp.Body = io.NopCloser(trickle{resp.Body})
 			return resp, nil
 		})
 		if err := getMany(t.Context(), c, 1)[0]; err != nil {
 			t.Fatal(err)
 		}
-		if f.count("GET /readyz") != 0 {
-			t.Errorf("requests %v", f.seen)
+		if f.Count("GET /readyz") != 0 {
+			t.Errorf("requests %v", f.Requests)
 		}
 	})
 }
@@ -158,16 +154,16 @@ func TestSlowBody(t *testing.T) {
 func TestPastSilenceDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			switch at := time.Since(began); {
 			case at < time.Minute && req.URL.Path == "/readyz":
-				return hang(req)
+				return clienttest.Hang(req)
 			case at < time.Minute:
 				time.Sleep(17 * time.Second)
 			case at < 80*time.Second:
-				return nil, errRefused
+				return nil, clienttest.ErrRefused
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		if err := getMany(t.Context(), c, 1)[0]; err != nil {
 			t.Fatal(err)

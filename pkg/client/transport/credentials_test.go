@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -19,7 +20,7 @@ import (
 // ServerTimeout. client-go alone would wait forever.
 func TestCredentialProgramHangs(t *testing.T) {
 	var reported atomic.Int64
-	c, err := New(Options{
+	c, err := client.New(client.Options{
 		REST: &rest.Config{Host: "https://[::1]:1", ExecProvider: &api.ExecConfig{
 			Command: "sh", Args: []string{"-c", "sleep 3"}, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: api.NeverExecInteractiveMode,
 		}},
@@ -55,7 +56,7 @@ func TestNoCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program.APIVersion, program.InteractiveMode = "client.authentication.k8s.io/v1", api.NeverExecInteractiveMode
-			c, err := New(Options{
+			c, err := client.New(client.Options{
 				REST: &rest.Config{Host: server.URL, ExecProvider: program}, CacheDir: t.TempDir(),
 				ServerTimeout: time.Minute,
 				OnRetry:       func(object.Ref, error, time.Duration, time.Duration) { t.Error("the request was retried") },

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"io"
@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // relay forwards connections to a server. The first connection dies without a signal, as if a NAT
@@ -73,10 +76,10 @@ func TestDeadConnection(t *testing.T) {
 	r := newRelay(t, l.Listener.Addr().String())
 	config := l.config()
 	config.Host = "https://" + r.Addr().String()
-	c, _ := l.client(t, Options{REST: config, ServerTimeout: 6 * time.Second})
+	c, _ := l.client(t, client.Options{REST: config, ServerTimeout: 6 * time.Second})
 	for _, deaf := range []bool{false, true} {
 		r.deaf.Store(deaf)
-		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+		if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"encoding/json"
@@ -22,60 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-// discovered is the answer of a server with ConfigMaps, Deployments, and an aggregated API whose
-// server is down (edge case 21).
-func discovered(req *http.Request) *http.Response {
-	core := group("", serving("v1", "ConfigMap", "configmaps"))
-	apps := group("apps", serving("v1", "Deployment", "deployments"))
-	dead := group("metrics.k8s.io", apidiscoveryv2.APIVersionDiscovery{
-		Version: "v1beta1", Freshness: apidiscoveryv2.DiscoveryFreshnessStale,
-	})
-	switch req.URL.Path {
-	case "/api":
-		return groups(core)
-	case "/apis":
-		if !strings.Contains(req.Header.Get("Accept"), "APIGroupDiscoveryList") {
-			return reply(200, metav1.APIGroupList{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: []metav1.APIGroup{{Name: "apps"}},
-			})
-		}
-		return groups(apps, dead)
-	case "/api/v1":
-		return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{}})
-	default:
-		return failure(404, metav1.StatusReasonNotFound, nil)
-	}
-}
-
-func groups(items ...apidiscoveryv2.APIGroupDiscovery) *http.Response {
-	resp := reply(200, apidiscoveryv2.APIGroupDiscoveryList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apidiscovery.k8s.io/v2", Kind: "APIGroupDiscoveryList"},
-		Items:    items,
-	})
-	resp.Header.Set("Content-Type", aggregated)
-	return resp
-}
-
-func group(name string, versions ...apidiscoveryv2.APIVersionDiscovery) apidiscoveryv2.APIGroupDiscovery {
-	return apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: name}, Versions: versions}
-}
-
-func serving(name, kind, resource string) apidiscoveryv2.APIVersionDiscovery {
-	return apidiscoveryv2.APIVersionDiscovery{
-		Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
-		Resources: []apidiscoveryv2.APIResourceDiscovery{{
-			Resource: resource, ResponseKind: &metav1.GroupVersionKind{Kind: kind},
-			Scope: apidiscoveryv2.ScopeNamespace, Verbs: []string{"get", "list", "watch", "patch"},
-		}},
-	}
-}
-
-var resourceList = metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}
 
 var deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 
@@ -87,7 +37,7 @@ func TestKind(t *testing.T) {
 		absent bool
 		dead   bool
 	}{
-		"of the core":        {gvk: configMaps.GVK, want: configMaps},
+		"of the core":        {gvk: clienttest.ConfigMaps().GVK, want: clienttest.ConfigMaps()},
 		"of a group":         {gvk: deployments, want: object.Kind{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}}},
 		"absent kind":        {gvk: deployments.GroupVersion().WithKind("Foo"), absent: true},
 		"absent version":     {gvk: schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}, absent: true},
@@ -97,10 +47,10 @@ func TestKind(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+				c, f, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Discovered(req), nil })
 				for range 2 {
 					got, err := c.Kind(t.Context(), tt.gvk)
-					var none *NoKindError
+					var none *client.NoKindError
 					if errors.As(err, &none) != tt.absent || meta.IsNoMatchError(err) != tt.absent {
 						t.Fatalf("error %v, want absent: %v", err, tt.absent)
 					}
@@ -111,13 +61,13 @@ func TestKind(t *testing.T) {
 						t.Error(diff)
 					}
 				}
-				if len(f.seen) != 2 || len(says.retries) != 0 {
-					t.Errorf("asked %v, reported %v; want one question each to /api and /apis", f.seen, says.retries)
+				if len(f.Requests) != 2 || len(says.Retries) != 0 {
+					t.Errorf("asked %v, reported %v; want one question each to /api and /apis", f.Requests, says.Retries)
 				}
 				if !tt.absent {
 					return
 				}
-				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*KindUnknownError)) != tt.dead {
+				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*client.KindUnknownError)) != tt.dead {
 					t.Errorf("Unserved: got %v, want an KindUnknownError exactly if the group is down", err)
 				}
 			})
@@ -127,13 +77,13 @@ func TestKind(t *testing.T) {
 
 func TestKindIsRequestedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
 		var wait sync.WaitGroup
 		for range 20 {
-			for _, gvk := range []schema.GroupVersionKind{configMaps.GVK, deployments} {
+			for _, gvk := range []schema.GroupVersionKind{clienttest.ConfigMaps().GVK, deployments} {
 				wait.Go(func() {
 					if _, err := c.Kind(t.Context(), gvk); err != nil {
 						t.Error(err)
@@ -142,8 +92,8 @@ func TestKindIsRequestedOnce(t *testing.T) {
 			}
 		}
 		wait.Wait()
-		if len(f.seen) != 2 {
-			t.Errorf("asked %v", f.seen)
+		if len(f.Requests) != 2 {
+			t.Errorf("asked %v", f.Requests)
 		}
 	})
 }
@@ -162,9 +112,9 @@ func newDiskServer(t *testing.T) *diskServer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.seen = append(s.seen, req.URL.Path)
-		resp := discovered(req)
+		resp := clienttest.Discovered(req)
 		if req.URL.Path == "/apis" && s.more != nil {
-			resp = groups(group("apps", s.more...))
+			resp = clienttest.Groups(clienttest.Group("apps", s.more...))
 		}
 		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
 		w.WriteHeader(resp.StatusCode)
@@ -174,9 +124,9 @@ func newDiskServer(t *testing.T) *diskServer {
 	return s
 }
 
-func (s *diskServer) client(t *testing.T, cacheDir string) *Client {
+func (s *diskServer) client(t *testing.T, cacheDir string) *client.Client {
 	t.Helper()
-	c, err := New(Options{REST: &rest.Config{Host: s.URL}, CacheDir: cacheDir})
+	c, err := client.New(client.Options{REST: &rest.Config{Host: s.URL}, CacheDir: cacheDir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +148,8 @@ func TestCacheOutOfDate(t *testing.T) {
 	}
 	s.asked()
 	foo := deployments.GroupVersion().WithKind("Foo")
-	both := serving("v1", "Deployment", "deployments")
-	both.Resources = append(both.Resources, serving("v1", "Foo", "foos").Resources...)
+	both := clienttest.Serving("v1", "Deployment", "deployments")
+	both.Resources = append(both.Resources, clienttest.Serving("v1", "Foo", "foos").Resources...)
 	s.mu.Lock()
 	s.more = []apidiscoveryv2.APIVersionDiscovery{both}
 	s.mu.Unlock()
@@ -209,7 +159,7 @@ func TestCacheOutOfDate(t *testing.T) {
 		t.Errorf("a kind that came after the cache was filled: %v", err)
 	}
 	for _, kind := range []string{"Bar", "Baz"} {
-		if _, err := c.Kind(t.Context(), deployments.GroupVersion().WithKind(kind)); !errors.As(err, new(*NoKindError)) {
+		if _, err := c.Kind(t.Context(), deployments.GroupVersion().WithKind(kind)); !errors.As(err, new(*client.NoKindError)) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -235,12 +185,12 @@ func TestCachedCustomKindIsChecked(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, req.URL.Path)
-		resp := discovered(req)
+		resp := clienttest.Discovered(req)
 		switch {
 		case req.URL.Path == "/apis" && served:
-			resp = groups(group("apps", serving("v1", "Deployment", "deployments")), group("example.com", serving("v1", "Widget", "widgets")))
+			resp = clienttest.Groups(clienttest.Group("apps", clienttest.Serving("v1", "Deployment", "deployments")), clienttest.Group("example.com", clienttest.Serving("v1", "Widget", "widgets")))
 		case req.URL.Path == "/apis/example.com/v1" && served:
-			resp = reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
+			resp = clienttest.Reply(200, metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
 		}
 		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
 		w.WriteHeader(resp.StatusCode)
@@ -249,7 +199,7 @@ func TestCachedCustomKindIsChecked(t *testing.T) {
 	t.Cleanup(s.Close)
 	dir := t.TempDir()
 	ask := func(gvk schema.GroupVersionKind) ([]string, error) {
-		c, err := New(Options{REST: &rest.Config{Host: s.URL}, CacheDir: dir})
+		c, err := client.New(client.Options{REST: &rest.Config{Host: s.URL}, CacheDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +219,7 @@ func TestCachedCustomKindIsChecked(t *testing.T) {
 	mu.Lock()
 	served = false
 	mu.Unlock()
-	if asked, err := ask(widget); !errors.As(err, new(*NoKindError)) || len(asked) != 1 {
+	if asked, err := ask(widget); !errors.As(err, new(*client.NoKindError)) || len(asked) != 1 {
 		t.Errorf("removed kind: %v; asked %v, want one request", err, asked)
 	}
 	if asked, err := ask(deployments); err != nil || len(asked) != 0 {
@@ -282,22 +232,22 @@ func TestCachedCustomKindIsChecked(t *testing.T) {
 func TestServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 			switch {
 			case strings.HasPrefix(req.URL.Path, "/apis/x.y/v1/"):
 				if n == 1 {
-					return text2response(404, "text/plain", "404 page not found"), nil
+					return clienttest.Text(404, "text/plain", "404 page not found"), nil
 				}
-				return reply(200, map[string]any{"apiVersion": "x.y/v1", "kind": "Foo", "metadata": map[string]any{"name": "a", "uid": "u"}}), nil
+				return clienttest.Reply(200, map[string]any{"apiVersion": "x.y/v1", "kind": "Foo", "metadata": map[string]any{"name": "a", "uid": "u"}}), nil
 			case req.URL.Path == "/apis/x.y/v1" && time.Since(began) > 4*time.Second:
-				return reply(200, metav1.APIResourceList{
-					TypeMeta: resourceList, GroupVersion: "x.y/v1",
+				return clienttest.Reply(200, metav1.APIResourceList{
+					TypeMeta: clienttest.ResourceList(), GroupVersion: "x.y/v1",
 					APIResources: []metav1.APIResource{
 						{Name: "foos/status", Kind: "Foo"}, {Name: "foos", Kind: "Foo", Verbs: []string{"patch"}},
 					},
 				}), nil
 			default:
-				return discovered(req), nil
+				return clienttest.Discovered(req), nil
 			}
 		})
 		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
@@ -305,13 +255,13 @@ func TestServed(t *testing.T) {
 		if err != nil || kind.Resource != "foos" || kind.Namespaced {
 			t.Fatalf("kind %+v, error %v", kind, err)
 		}
-		if n := f.count("GET /apis/x.y/v1"); n > 15 {
+		if n := f.Count("GET /apis/x.y/v1"); n > 15 {
 			t.Errorf("asked %d times in 4s", n)
 		}
 		if again, err := c.Kind(t.Context(), gvk); err != nil || again.Resource != "foos" {
 			t.Errorf("kind %+v, error %v; want the kind although the cache is out of date", again, err)
 		}
-		u := newObject(kind, "a")
+		u := clienttest.NewObject(kind, "a")
 		if _, err := c.Apply(t.Context(), kind, u, object.Write{Manager: "m"}); err != nil {
 			t.Errorf("apply while one server lags: %v", err)
 		}
@@ -326,12 +276,12 @@ func TestServedAsksForOneGroup(t *testing.T) {
 		for n := range kinds {
 			resources = append(resources, metav1.APIResource{Name: fmt.Sprintf("foo%ds", n), Kind: fmt.Sprintf("Foo%d", n)})
 		}
-		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			time.Sleep(trip)
 			if req.URL.Path == "/apis/x.y/v1" {
-				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: resources}), nil
+				return clienttest.Reply(200, metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: "x.y/v1", APIResources: resources}), nil
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
 		began := time.Now()
 		var all sync.WaitGroup
@@ -346,11 +296,11 @@ func TestServedAsksForOneGroup(t *testing.T) {
 		if took := time.Since(began); took > trip {
 			t.Errorf("took %s, want one answer of %s", took, trip)
 		}
-		if n := f.count("GET /apis/x.y/v1"); n != 1 {
+		if n := f.Count("GET /apis/x.y/v1"); n != 1 {
 			t.Errorf("%d requests for kinds of one group, want one shared request", n)
 		}
 		time.Sleep(time.Minute)
-		if asked := f.everything(); asked != nil {
+		if asked := f.Catalogues(); asked != nil {
 			t.Errorf("unnecessary requests: %v", asked)
 		}
 	})
@@ -358,16 +308,16 @@ func TestServedAsksForOneGroup(t *testing.T) {
 
 func TestNeverServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Discovered(req), nil })
 		began := time.Now()
 		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
 		_, err := c.Served(t.Context(), gvk, 0)
-		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 25*time.Second || took > 30*time.Second {
+		if took := time.Since(began); !errors.As(err, new(*client.NoKindError)) || took < 25*time.Second || took > 30*time.Second {
 			t.Errorf("error %v after %s", err, took)
 		}
 		began = time.Now()
 		_, err = c.Served(t.Context(), gvk, 5*time.Minute)
-		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 295*time.Second || took > 5*time.Minute {
+		if took := time.Since(began); !errors.As(err, new(*client.NoKindError)) || took < 295*time.Second || took > 5*time.Minute {
 			t.Errorf("error %v after %s, want NoKindError after five minutes", err, took)
 		}
 	})
@@ -376,15 +326,15 @@ func TestNeverServed(t *testing.T) {
 // The cache contains a kind that the server no longer serves.
 func TestKindThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, "/namespaces/") {
-				return text2response(404, "text/plain", "404 page not found"), nil
+				return clienttest.Text(404, "text/plain", "404 page not found"), nil
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
-		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
-		if !errors.As(err, new(*NoKindError)) || f.count("PATCH") != 1 {
-			t.Errorf("error %v after %d requests", err, f.count("PATCH"))
+		_, err := c.Apply(t.Context(), clienttest.ConfigMaps(), clienttest.NewObject(clienttest.ConfigMaps(), "a"), object.Write{Manager: "m"})
+		if !errors.As(err, new(*client.NoKindError)) || f.Count("PATCH") != 1 {
+			t.Errorf("error %v after %d requests", err, f.Count("PATCH"))
 		}
 	})
 }
@@ -393,14 +343,14 @@ func TestKindThatIsGone(t *testing.T) {
 // several servers may lag.
 func TestNewKindNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, "/namespaces/") {
-				return text2response(404, "text/plain", "404 page not found"), nil
+				return clienttest.Text(404, "text/plain", "404 page not found"), nil
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
-		c.Know(configMaps, true)
-		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		c.Know(clienttest.ConfigMaps(), true)
+		_, err := c.Apply(t.Context(), clienttest.ConfigMaps(), clienttest.NewObject(clienttest.ConfigMaps(), "a"), object.Write{Manager: "m"})
 		var unreachable interface{ Unreachable() bool }
 		if !errors.As(err, &unreachable) {
 			t.Errorf("the error counts as a refusal: %v", err)

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"net"
@@ -12,7 +12,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // counting counts the connections to a server that has not been started yet.
@@ -56,11 +58,11 @@ func TestOneConnection(t *testing.T) {
 			if when == late {
 				runtime.GC() // client-go's cache of transports does not keep them from it.
 			}
-			c, _ := l.client(t, Options{Opening: opening})
+			c, _ := l.client(t, client.Options{Opening: opening})
 			var all sync.WaitGroup
 			for range together {
 				all.Go(func() {
-					if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+					if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err != nil {
 						t.Error(err)
 					}
 				})
@@ -83,8 +85,8 @@ func TestUselessEarlyConnection(t *testing.T) {
 		l := newLoopback(t, false, answers)
 		opening := &transport.Opening{}
 		opening.OpenEarly(l.config())
-		c, _ := l.client(t, Options{Opening: opening})
-		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+		c, _ := l.client(t, client.Options{Opening: opening})
+		if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err != nil {
 			t.Error(err)
 		}
 		if n := l.requests.Load(); n != 1 {
@@ -105,11 +107,11 @@ func TestUselessEarlyConnection(t *testing.T) {
 				if early {
 					opening.OpenEarly(config)
 				}
-				c, err := New(Options{REST: config, Opening: opening})
+				c, err := client.New(client.Options{REST: config, Opening: opening})
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+				_, err = c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a"))
 				if err == nil {
 					t.Fatal("no error")
 				}

@@ -1,4 +1,4 @@
-package client
+package listwatch_test
 
 import (
 	"context"
@@ -17,16 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
-
-var watched = object.Kind{
-	GVK: configMaps.GVK, Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch"},
-}
 
 // diary contains what a watch reported, with one word for each report.
 type diary struct {
@@ -55,19 +52,12 @@ func (d *diary) read() []string {
 	return slices.Clone(d.entries)
 }
 
-func versionOf(name, uid, at string) *unstructured.Unstructured {
-	u := newObject(watched, name)
-	u.SetUID(types.UID(uid))
-	u.SetResourceVersion(at)
-	return u
-}
-
 func listOf(at, next string, objects ...*unstructured.Unstructured) *http.Response {
 	items := []any{}
 	for _, u := range objects {
 		items = append(items, u.Object)
 	}
-	return reply(http.StatusOK, map[string]any{
+	return clienttest.Reply(http.StatusOK, map[string]any{
 		"kind": "ConfigMapList", "apiVersion": "v1", "items": items,
 		"metadata": map[string]any{"resourceVersion": at, "continue": next},
 	})
@@ -82,7 +72,7 @@ func frameOf(typ string, object any) string {
 }
 
 func bookmark(at string) string {
-	u := newObject(watched, "")
+	u := clienttest.NewObject(clienttest.Watched(), "")
 	u.SetResourceVersion(at)
 	return frameOf("BOOKMARK", u.Object)
 }
@@ -96,7 +86,7 @@ func streamOf(err error, frames ...string) *http.Response {
 		}
 		_ = w.CloseWithError(err)
 	}()
-	resp := text2response(http.StatusOK, "application/json", "")
+	resp := clienttest.Text(http.StatusOK, "application/json", "")
 	resp.Body, resp.ContentLength = r, -1
 	return resp
 }
@@ -111,7 +101,7 @@ func silence(req *http.Request, frames ...string) *http.Response {
 		<-req.Context().Done()
 		_ = w.CloseWithError(req.Context().Err())
 	}()
-	resp := text2response(http.StatusOK, "application/json", "")
+	resp := clienttest.Text(http.StatusOK, "application/json", "")
 	resp.Body, resp.ContentLength = r, -1
 	return resp
 }
@@ -134,7 +124,7 @@ func (s *server) answer(_ int, req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if req.URL.Path == "/readyz" {
-		return text2response(http.StatusOK, "text/plain", "ok"), nil
+		return clienttest.Text(http.StatusOK, "text/plain", "ok"), nil
 	}
 	q := req.URL.Query()
 	if q.Get("watch") == "true" {
@@ -158,7 +148,7 @@ func page(at, next string, objects ...*unstructured.Unstructured) func() *http.R
 }
 
 func refusal(code int, reason metav1.StatusReason) func() *http.Response {
-	return func() *http.Response { return failure(code, reason, nil) }
+	return func() *http.Response { return clienttest.Failure(code, reason, nil) }
 }
 
 func says(frames ...string) func(*http.Request) *http.Response {
@@ -180,10 +170,10 @@ func TestWatch(t *testing.T) {
 	}{
 		"a list of two pages, and changes": {
 			server: script{
-				lists: []func() *http.Response{page("5", "more", versionOf("a", "1", "3")), page("5", "", versionOf("b", "2", "4"))},
+				lists: []func() *http.Response{page("5", "more", clienttest.VersionOf("a", "1", "3")), page("5", "", clienttest.VersionOf("b", "2", "4"))},
 				watches: []func(*http.Request) *http.Response{says(
-					frameOf("ADDED", versionOf("c", "3", "6").Object), frameOf("MODIFIED", versionOf("a", "1", "7").Object),
-					frameOf("DELETED", versionOf("b", "2", "8").Object), bookmark("9"))},
+					frameOf("ADDED", clienttest.VersionOf("c", "3", "6").Object), frameOf("MODIFIED", clienttest.VersionOf("a", "1", "7").Object),
+					frameOf("DELETED", clienttest.VersionOf("b", "2", "8").Object), bookmark("9"))},
 			},
 			want:  []string{"a@3", "b@4", "synced", "c@6", "a@7", "-b(2)"},
 			asked: []string{"list", "list more", "watch from 5"},
@@ -191,9 +181,9 @@ func TestWatch(t *testing.T) {
 		// edge case 50
 		"a watch that ends is resumed": {
 			server: script{
-				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				lists: []func() *http.Response{page("5", "", clienttest.VersionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{
-					closes(nil, bookmark("9")), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
+					closes(nil, bookmark("9")), says(frameOf("MODIFIED", clienttest.VersionOf("a", "1", "10").Object)),
 				},
 			},
 			within: time.Second,
@@ -204,8 +194,8 @@ func TestWatch(t *testing.T) {
 		"an expired version is listed again, and the deletions meanwhile are reported": {
 			server: script{
 				lists: []func() *http.Response{
-					page("5", "", versionOf("a", "1", "3"), versionOf("b", "2", "4"), versionOf("c", "3", "5")),
-					page("20", "", versionOf("a", "1", "3"), versionOf("c", "4", "19")),
+					page("5", "", clienttest.VersionOf("a", "1", "3"), clienttest.VersionOf("b", "2", "4"), clienttest.VersionOf("c", "3", "5")),
+					page("20", "", clienttest.VersionOf("a", "1", "3"), clienttest.VersionOf("c", "4", "19")),
 				},
 				watches: []func(*http.Request) *http.Response{closes(nil, frameOf("ERROR", expired)), says()},
 			},
@@ -217,7 +207,9 @@ func TestWatch(t *testing.T) {
 			server: script{
 				lists: []func() *http.Response{page("5", ""), page("20", "")},
 				watches: []func(*http.Request) *http.Response{
-					func(*http.Request) *http.Response { return failure(http.StatusGone, metav1.StatusReasonGone, nil) }, says(),
+					func(*http.Request) *http.Response {
+						return clienttest.Failure(http.StatusGone, metav1.StatusReasonGone, nil)
+					}, says(),
 				},
 			},
 			within: time.Second,
@@ -227,8 +219,8 @@ func TestWatch(t *testing.T) {
 		"a list that expires between its pages": {
 			server: script{
 				lists: []func() *http.Response{
-					page("5", "more", versionOf("a", "1", "3")), refusal(http.StatusGone, metav1.StatusReasonExpired),
-					page("6", "", versionOf("a", "1", "3"), versionOf("b", "2", "4")),
+					page("5", "more", clienttest.VersionOf("a", "1", "3")), refusal(http.StatusGone, metav1.StatusReasonExpired),
+					page("6", "", clienttest.VersionOf("a", "1", "3"), clienttest.VersionOf("b", "2", "4")),
 				},
 				watches: []func(*http.Request) *http.Response{says()},
 			},
@@ -238,7 +230,7 @@ func TestWatch(t *testing.T) {
 		// edge case 57
 		"a broken connection is reported, and so is its recovery": {
 			server: script{
-				lists:   []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				lists:   []func() *http.Response{page("5", "", clienttest.VersionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{closes(io.ErrUnexpectedEOF), says()},
 			},
 			within: time.Second,
@@ -247,9 +239,9 @@ func TestWatch(t *testing.T) {
 		},
 		"a connection that dies in silence": {
 			server: script{
-				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				lists: []func() *http.Response{page("5", "", clienttest.VersionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{
-					says(), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
+					says(), says(frameOf("MODIFIED", clienttest.VersionOf("a", "1", "10").Object)),
 				},
 			},
 			within: time.Minute,
@@ -259,11 +251,11 @@ func TestWatch(t *testing.T) {
 		"a watch that is refused: the list is read again": {
 			server: script{
 				lists: []func() *http.Response{
-					page("5", "", versionOf("a", "1", "3")), page("6", "", versionOf("a", "1", "6")), page("7", ""),
+					page("5", "", clienttest.VersionOf("a", "1", "3")), page("6", "", clienttest.VersionOf("a", "1", "6")), page("7", ""),
 				},
 				watches: []func(*http.Request) *http.Response{
 					func(*http.Request) *http.Response {
-						return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
+						return clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
 					},
 				},
 			},
@@ -286,11 +278,11 @@ func TestWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{script: tc.server}
-				c, _, _ := newFake(t, s.answer)
+				c, _, _ := clienttest.New(t, s.answer)
 				ctx, cancel := context.WithCancel(t.Context())
 				var d diary
 				ended := make(chan error, 1)
-				go func() { ended <- c.Watch(ctx, watched, object.Selection{Namespace: "prod"}, d.report) }()
+				go func() { ended <- c.Watch(ctx, clienttest.Watched(), object.Selection{Namespace: "prod"}, d.report) }()
 				synctest.Wait()
 				time.Sleep(tc.within)
 				synctest.Wait()
@@ -321,8 +313,8 @@ func TestWatchEnds(t *testing.T) {
 			is:   transport.Denied,
 		},
 		"a kind that is not served": {
-			list: func() *http.Response { return text2response(http.StatusNotFound, "text/plain", "404 page not found") },
-			is:   func(err error) bool { return errors.As(err, new(*NoKindError)) },
+			list: func() *http.Response { return clienttest.Text(http.StatusNotFound, "text/plain", "404 page not found") },
+			is:   func(err error) bool { return errors.As(err, new(*client.NoKindError)) },
 		},
 		"a server that stays busy": {
 			list: refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
@@ -332,9 +324,9 @@ func TestWatchEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{script: script{lists: []func() *http.Response{tc.list}}}
-				c, _, _ := newFake(t, s.answer)
+				c, _, _ := clienttest.New(t, s.answer)
 				var d diary
-				if err := c.Watch(t.Context(), watched, tc.sel, d.report); !tc.is(err) {
+				if err := c.Watch(t.Context(), clienttest.Watched(), tc.sel, d.report); !tc.is(err) {
 					t.Errorf("ended with %v", err)
 				}
 			})
@@ -345,27 +337,27 @@ func TestWatchEnds(t *testing.T) {
 // Edge case 50: get without list (k/k#78227).
 func TestWatchByGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+		c, f, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 			switch {
 			case !strings.HasSuffix(req.URL.Path, "/a"):
-				return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
+				return clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
 			case n == 1:
-				return failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
+				return clienttest.Failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
 			case n == 2:
-				return reply(http.StatusOK, versionOf("a", "1", "3")), nil
+				return clienttest.Reply(http.StatusOK, clienttest.VersionOf("a", "1", "3")), nil
 			default:
-				return reply(http.StatusOK, versionOf("a", "1", "4")), nil
+				return clienttest.Reply(http.StatusOK, clienttest.VersionOf("a", "1", "4")), nil
 			}
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var d diary
-		_ = c.Watch(ctx, watched, object.Selection{Namespace: "prod", Name: "a"}, d.report)
+		_ = c.Watch(ctx, clienttest.Watched(), object.Selection{Namespace: "prod", Name: "a"}, d.report)
 		want := []string{"synced", "a@3", "synced", "a@4", "synced"}
 		if diff := cmp.Diff(want, d.read()[:len(want)]); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		if n := f.count("GET /api/v1/namespaces/prod/configmaps/a"); n > 15 {
+		if n := f.Count("GET /api/v1/namespaces/prod/configmaps/a"); n > 15 {
 			t.Errorf("%d requests in 5 s", n)
 		}
 	})
@@ -374,11 +366,11 @@ func TestWatchByGet(t *testing.T) {
 func TestWatchSelects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var query, path string
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			query, path = req.URL.Query().Get("fieldSelector")+" "+req.URL.Query().Get("labelSelector"), req.URL.Path
-			return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, nil), nil
+			return clienttest.Failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, nil), nil
 		})
-		_ = c.Watch(t.Context(), watched, object.Selection{Name: "a", Labels: "app in (x,y)", Fields: "data!=b"}, func(object.Change) {})
+		_ = c.Watch(t.Context(), clienttest.Watched(), object.Selection{Name: "a", Labels: "app in (x,y)", Fields: "data!=b"}, func(object.Change) {})
 		if query != "metadata.name=a,data!=b app in (x,y)" || path != "/api/v1/configmaps" {
 			t.Errorf("asked for %q of %s", query, path)
 		}
@@ -392,20 +384,20 @@ func TestFollow(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{script: script{
-			lists: []func() *http.Response{page("5", "more", versionOf("a", "1", "3")), page("20", "", versionOf("a", "1", "3"))},
+			lists: []func() *http.Response{page("5", "more", clienttest.VersionOf("a", "1", "3")), page("20", "", clienttest.VersionOf("a", "1", "3"))},
 			watches: []func(*http.Request) *http.Response{
-				closes(nil, frameOf("MODIFIED", versionOf("b", "2", "7").Object), bookmark("9")),
+				closes(nil, frameOf("MODIFIED", clienttest.VersionOf("b", "2", "7").Object), bookmark("9")),
 				closes(io.ErrUnexpectedEOF),
-				closes(nil, frameOf("MODIFIED", versionOf("b", "2", "10").Object), frameOf("ERROR", expired)),
-				says(frameOf("DELETED", versionOf("b", "2", "21").Object)),
+				closes(nil, frameOf("MODIFIED", clienttest.VersionOf("b", "2", "10").Object), frameOf("ERROR", expired)),
+				says(frameOf("DELETED", clienttest.VersionOf("b", "2", "21").Object)),
 			},
 		}}
-		c, _, _ := newFake(t, s.answer)
+		c, _, _ := clienttest.New(t, s.answer)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		var reported []string
 		err := c.Follow(ctx, listwatch.Changes{
-			Kind: watched, Selection: object.Selection{Namespace: "prod"},
+			Kind: clienttest.Watched(), Selection: object.Selection{Namespace: "prod"},
 			Begun: func(objects int) { reported = append(reported, fmt.Sprintf("%d begun", objects)) },
 			Changed: func(event, before string, o *metav1.PartialObjectMetadata) {
 				reported = append(reported, fmt.Sprintf("%s %s %s@%s", event, before, o.Name, o.ResourceVersion))

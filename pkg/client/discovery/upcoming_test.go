@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"errors"
@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // crds is a server with CRDs. It serves their kinds only after a while.
@@ -40,15 +42,15 @@ func (s crds) answer(began time.Time) func(int, *http.Request) (*http.Response, 
 	return func(_ int, req *http.Request) (*http.Response, error) {
 		switch path := req.URL.Path; {
 		case path == "/apis/example.com/v1":
-			list := metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "example.com/v1", APIResources: s.other}
+			list := metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: "example.com/v1", APIResources: s.other}
 			if since(s.served) {
 				list.APIResources = append(list.APIResources, metav1.APIResource{Name: s.plural, Kind: "Gateway", Namespaced: true})
 			}
 			if len(list.APIResources) > 0 {
-				return reply(http.StatusOK, list), nil
+				return clienttest.Reply(http.StatusOK, list), nil
 			}
 		case strings.HasPrefix(path, all) && s.unreadable:
-			return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
+			return clienttest.Failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
 		case path == all:
 			if !strings.Contains(req.Header.Get("Accept"), "as=Table") {
 				panic("all definitions are asked for")
@@ -59,13 +61,13 @@ func (s crds) answer(began time.Time) func(int, *http.Request) (*http.Response, 
 					table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{name, "2026-01-01T00:00:00Z"}})
 				}
 			}
-			return reply(http.StatusOK, table), nil
+			return clienttest.Reply(http.StatusOK, table), nil
 		case path == all+"/"+s.plural+".example.com":
-			return reply(http.StatusOK, s.definition(since)), nil
+			return clienttest.Reply(http.StatusOK, s.definition(since)), nil
 		case strings.HasPrefix(path, all):
-			return failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: path[len(all)+1:]}), nil
+			return clienttest.Failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: path[len(all)+1:]}), nil
 		}
-		return discovered(req), nil
+		return clienttest.Discovered(req), nil
 	}
 }
 
@@ -119,7 +121,7 @@ func TestUpcoming(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				time.Sleep(time.Nanosecond)
-				c, f, _ := newFake(t, tt.answer(began))
+				c, f, _ := clienttest.New(t, tt.answer(began))
 				reported := false
 				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
 				kind, err := c.Upcoming(t.Context(), gvk, func(definition string) {
@@ -129,7 +131,7 @@ func TestUpcoming(t *testing.T) {
 					}
 				})
 				took := time.Since(began).Truncate(time.Millisecond)
-				if err == nil != tt.found || err != nil && !errors.As(err, new(*NoKindError)) || err == nil && kind.Resource != tt.plural {
+				if err == nil != tt.found || err != nil && !errors.As(err, new(*client.NoKindError)) || err == nil && kind.Resource != tt.plural {
 					t.Errorf("kind %+v, error %v", kind, err)
 				}
 				if took < tt.from || took > tt.to {
@@ -138,7 +140,7 @@ func TestUpcoming(t *testing.T) {
 				if reported != tt.reported {
 					t.Errorf("reported a definition: %v", reported)
 				}
-				if n := f.count("GET"); took == 0 && n > 4 {
+				if n := f.Count("GET"); took == 0 && n > 4 {
 					t.Errorf("%d requests, want at most 4 without a wait", n)
 				}
 				why := c.Unserved(t.Context(), gvk)
@@ -154,10 +156,10 @@ func TestUpcoming(t *testing.T) {
 func TestUpcomingWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, _, _ := newFakeFor(t, 0, crds{plural: "gateways", established: 1}.answer(began))
+		c, _, _ := clienttest.NewFor(t, 0, crds{plural: "gateways", established: 1}.answer(began))
 		gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
 		time.Sleep(time.Nanosecond)
-		if _, err := c.Upcoming(t.Context(), gvk, func(string) {}); !errors.As(err, new(*NoKindError)) || time.Since(began) > time.Millisecond {
+		if _, err := c.Upcoming(t.Context(), gvk, func(string) {}); !errors.As(err, new(*client.NoKindError)) || time.Since(began) > time.Millisecond {
 			t.Errorf("error %v after %s", err, time.Since(began))
 		}
 	})
@@ -168,15 +170,15 @@ func TestUpcomingWithoutWaiting(t *testing.T) {
 func TestServedWaitsForAggregatedAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			switch {
 			case req.URL.Path != "/apis/x.y/v1":
-				return discovered(req), nil
+				return clienttest.Discovered(req), nil
 			case time.Since(began) < 90*time.Second:
-				return text2response(503, "text/plain", "service unavailable\n"), nil
+				return clienttest.Text(503, "text/plain", "service unavailable\n"), nil
 			}
-			return reply(200, metav1.APIResourceList{
-				TypeMeta: resourceList, GroupVersion: "x.y/v1",
+			return clienttest.Reply(200, metav1.APIResourceList{
+				TypeMeta: clienttest.ResourceList(), GroupVersion: "x.y/v1",
 				APIResources: []metav1.APIResource{{Name: "foos", Kind: "Foo", Verbs: []string{"patch"}}},
 			}), nil
 		})
@@ -190,7 +192,7 @@ func TestServedWaitsForAggregatedAPI(t *testing.T) {
 // If it is unknown whether a kind is served, its objects may exist.
 func TestExistsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Discovered(req), nil })
 		dead := object.Ref{GVK: schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}, Name: "a"}
 		if there, err := c.Exists(t.Context(), dead); err == nil {
 			t.Errorf("Exists returned %v for an unavailable group, want an error", there)

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
-var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-
 // getMany reads n objects concurrently and returns their errors.
-func getMany(ctx context.Context, c *Client, n int) []error {
+func getMany(ctx context.Context, c *client.Client, n int) []error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
 	for i := range n {
 		wait.Go(func() {
-			_, errs[i] = c.Get(ctx, configMaps, refTo(configMaps, fmt.Sprint("a", i)))
+			_, errs[i] = c.Get(ctx, clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), fmt.Sprint("a", i)))
 		})
 	}
 	wait.Wait()
@@ -39,13 +39,13 @@ func getMany(ctx context.Context, c *Client, n int) []error {
 // for the result.
 func TestOutage(t *testing.T) {
 	tests := map[string]func() (*http.Response, error){
-		"connection refused": func() (*http.Response, error) { return nil, errRefused },
+		"connection refused": func() (*http.Response, error) { return nil, clienttest.ErrRefused },
 		"end of file":        func() (*http.Response, error) { return nil, io.EOF },
 		"no such host":       func() (*http.Response, error) { return nil, &net.DNSError{Name: "x", IsNotFound: true} },
-		"load balancer":      func() (*http.Response, error) { return stranger(503), nil },
+		"load balancer":      func() (*http.Response, error) { return clienttest.HTML(503), nil },
 		"reset in the answer": func() (*http.Response, error) {
-			resp := reply(200, nil)
-			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"kind":"C`), broken{syscall.ECONNRESET}))
+			resp := clienttest.Reply(200, nil)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"kind":"C`), clienttest.BrokenBody{Err: syscall.ECONNRESET}))
 			return resp, nil
 		},
 	}
@@ -53,11 +53,11 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				back := time.Now().Add(12 * time.Second)
-				c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, f, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if time.Now().Before(back) {
 						return away()
 					}
-					return ok(req), nil
+					return clienttest.OK(req), nil
 				})
 				if err := errors.Join(getMany(t.Context(), c, 200)...); err != nil {
 					t.Fatal(err)
@@ -67,17 +67,17 @@ func TestOutage(t *testing.T) {
 				}
 				// Only requests that were in progress failed. During the outage, no other request
 				// was sent.
-				if n := f.count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
+				if n := f.Count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
 				}
-				if len(says.retries) != f.count("GET /readyz")-1 {
-					t.Errorf("reported %d retries for %d requests to readyz, want one fewer", len(says.retries), f.count("GET /readyz"))
+				if len(says.Retries) != f.Count("GET /readyz")-1 {
+					t.Errorf("reported %d retries for %d requests to readyz, want one fewer", len(says.Retries), f.Count("GET /readyz"))
 				}
-				if len(says.reachable) != 1 {
-					t.Errorf("reported %d times that the server is reachable, want once", len(says.reachable))
+				if len(says.Reachable) != 1 {
+					t.Errorf("reported %d times that the server is reachable, want once", len(says.Reachable))
 				}
-				for _, r := range says.retries {
-					if r.ref != (object.Ref{}) || r.err == nil || r.in <= 0 || r.left > 30*time.Second {
+				for _, r := range says.Retries {
+					if r.Ref != (object.Ref{}) || r.Err == nil || r.In <= 0 || r.Left > 30*time.Second {
 						t.Errorf("reported %+v", r)
 					}
 				}
@@ -91,25 +91,25 @@ func TestOutage(t *testing.T) {
 func TestAnswerToAnEarlierRequestDoesNotEndAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(12 * time.Second)
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(req.URL.Path, "/slow") {
 				time.Sleep(3 * time.Second)
 			} else if time.Now().Before(back) {
-				return nil, errRefused
+				return nil, clienttest.ErrRefused
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		var wait sync.WaitGroup
 		for _, name := range []string{"slow", "a", "b"} {
 			wait.Go(func() {
-				if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, name)); err != nil {
+				if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), name)); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wait.Wait()
-		if len(says.reachable) != 1 || says.reachable[0].Before(back) {
-			t.Errorf("reported at %v that the server is reachable, want once, after %v", says.reachable, back)
+		if len(says.Reachable) != 1 || says.Reachable[0].Before(back) {
+			t.Errorf("reported at %v that the server is reachable, want once, after %v", says.Reachable, back)
 		}
 	})
 }
@@ -118,31 +118,27 @@ func TestAnswerToAnEarlierRequestDoesNotEndAnOutage(t *testing.T) {
 func TestOneBrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broke := make(chan struct{})
-		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+		c, f, says := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 			if n == 1 && req.URL.Path != "/readyz" {
 				<-broke
 				return nil, io.EOF
 			}
 			time.Sleep(10 * time.Millisecond)
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		time.AfterFunc(time.Second, func() { close(broke) })
 		if err := errors.Join(getMany(t.Context(), c, transport.MaxConcurrency)...); err != nil {
 			t.Fatal(err)
 		}
-		if len(says.retries) != 1 || says.retries[0].ref == (object.Ref{}) || f.count("GET /readyz") != 1 {
-			t.Errorf("reported %v, asked %v", says.retries, f.seen)
+		if len(says.Retries) != 1 || says.Retries[0].Ref == (object.Ref{}) || f.Count("GET /readyz") != 1 {
+			t.Errorf("reported %v, asked %v", says.Retries, f.Requests)
 		}
 	})
 }
 
-type broken struct{ err error }
-
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
-
 func TestOutageExceedsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
+		c, f, says := clienttest.New(t, func(int, *http.Request) (*http.Response, error) { return nil, clienttest.ErrRefused })
 		began := time.Now()
 		for _, err := range getMany(t.Context(), c, 100) {
 			var gone *transport.UnreachableError
@@ -153,12 +149,12 @@ func TestOutageExceedsTimeout(t *testing.T) {
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("gave up after %s, want 30s", took)
 		}
-		if len(says.reachable) != 0 {
+		if len(says.Reachable) != 0 {
 			t.Error("reported that the server is reachable")
 		}
-		before := len(f.seen)
-		if err := getMany(t.Context(), c, 1)[0]; err == nil || len(f.seen) != before {
-			t.Errorf("error %v after %d more requests, want an error without a request", err, len(f.seen)-before)
+		before := len(f.Requests)
+		if err := getMany(t.Context(), c, 1)[0]; err == nil || len(f.Requests) != before {
+			t.Errorf("error %v after %d more requests, want an error without a request", err, len(f.Requests)-before)
 		}
 	})
 }
@@ -166,11 +162,11 @@ func TestOutageExceedsTimeout(t *testing.T) {
 func TestOutageTimeStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if at := time.Since(began); at < 20*time.Second || at > 40*time.Second && at < 60*time.Second {
-				return nil, errRefused
+				return nil, clienttest.ErrRefused
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		for range 2 {
 			if err := getMany(t.Context(), c, 1)[0]; err != nil {
@@ -187,17 +183,17 @@ func TestOutageTimeStartsOver(t *testing.T) {
 func TestInterruptedRequestDoesNotStopOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(15 * time.Second)
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if time.Now().Before(back) {
-				return nil, errRefused
+				return nil, clienttest.ErrRefused
 			}
-			return ok(req), nil
+			return clienttest.OK(req), nil
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var first error
 		var wait sync.WaitGroup
-		wait.Go(func() { _, first = c.Get(ctx, configMaps, refTo(configMaps, "a")) })
+		wait.Go(func() { _, first = c.Get(ctx, clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")) })
 		synctest.Wait() // The first one looks for the server.
 		if err := errors.Join(getMany(t.Context(), c, 20)...); err != nil {
 			t.Errorf("others: %v, want them to wait on for the server", err)
@@ -206,8 +202,8 @@ func TestInterruptedRequestDoesNotStopOthers(t *testing.T) {
 		if !errors.Is(first, context.DeadlineExceeded) {
 			t.Errorf("interrupted one: %v", first)
 		}
-		if len(says.reachable) != 1 {
-			t.Errorf("reported %d times that the server is reachable, want once", len(says.reachable))
+		if len(says.Reachable) != 1 {
+			t.Errorf("reported %d times that the server is reachable, want once", len(says.Reachable))
 		}
 	})
 }
@@ -224,7 +220,7 @@ func TestStartingServer(t *testing.T) {
 		"starts":                      {away: 3 * time.Second, notReady: 6 * time.Second, code: 500, at: 6 * time.Second},
 		"answers 429 at first":        {away: 3 * time.Second, notReady: 6 * time.Second, code: 429, at: 6 * time.Second},
 		"answers 403 at first":        {away: 3 * time.Second, notReady: 6 * time.Second, code: 403, at: 6 * time.Second},
-		"is never ready":              {away: 3 * time.Second, notReady: time.Hour, code: 500, at: 3*time.Second + settling},
+		"is never ready":              {away: 3 * time.Second, notReady: time.Hour, code: 500, at: 3*time.Second + clienttest.Settling},
 		"was never away":              {notReady: time.Hour, code: 500},
 		"forbids the readiness check": {notReady: time.Hour, code: 403},
 	}
@@ -232,16 +228,16 @@ func TestStartingServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				c, _, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+				c, _, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 					switch at := time.Since(began); {
 					case at < tt.away:
-						return nil, errRefused
+						return nil, clienttest.ErrRefused
 					case req.URL.Path == "/readyz" && at < tt.notReady:
-						return failure(tt.code, "", nil), nil
+						return clienttest.Failure(tt.code, "", nil), nil
 					case req.URL.Path != "/readyz" && tt.away == 0 && n == 1:
 						return nil, io.EOF // one connection broke
 					default:
-						return ok(req), nil
+						return clienttest.OK(req), nil
 					}
 				})
 				if err := getMany(t.Context(), c, 1)[0]; err != nil {
@@ -257,10 +253,10 @@ func TestStartingServer(t *testing.T) {
 
 func TestOutageWithoutServerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFakeFor(t, 0, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
+		c, f, _ := clienttest.NewFor(t, 0, func(int, *http.Request) (*http.Response, error) { return nil, clienttest.ErrRefused })
 		err := getMany(t.Context(), c, 1)[0]
-		if !errors.As(err, new(*transport.UnreachableError)) || len(f.seen) != 1 {
-			t.Errorf("error %v after %v", err, f.seen)
+		if !errors.As(err, new(*transport.UnreachableError)) || len(f.Requests) != 1 {
+			t.Errorf("error %v after %v", err, f.Requests)
 		}
 	})
 }
@@ -269,23 +265,23 @@ func TestOutageWithoutServerTimeout(t *testing.T) {
 func TestDiscoveryWaitsForTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(20 * time.Second)
-		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, f, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if time.Now().Before(back) {
 				return nil, io.EOF
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
-		kind, err := c.Kind(t.Context(), configMaps.GVK)
+		kind, err := c.Kind(t.Context(), clienttest.ConfigMaps().GVK)
 		if err != nil || kind.Resource != "configmaps" {
 			t.Fatalf("kind %v, error %v", kind, err)
 		}
 		// Without our retries, client-go would try ten times, with pauses of a second, before it
 		// reports anything.
-		if n := f.count("GET /api"); n < 3 || n > 4 {
-			t.Errorf("%d requests of discovery (%v), want /api and /apis, and a second one where the first failed", n, f.seen)
+		if n := f.Count("GET /api"); n < 3 || n > 4 {
+			t.Errorf("%d requests of discovery (%v), want /api and /apis, and a second one where the first failed", n, f.Requests)
 		}
-		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second || len(says.reachable) != 1 {
-			t.Errorf("reported retries %v and %d ends, want an immediate report and one end", says.retries, len(says.reachable))
+		if len(says.Retries) == 0 || says.Retries[0].Left != 30*time.Second || len(says.Reachable) != 1 {
+			t.Errorf("reported retries %v and %d ends, want an immediate report and one end", says.Retries, len(says.Reachable))
 		}
 	})
 }
@@ -293,17 +289,17 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 func TestDiscoveryHonoursRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var once sync.Map
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if _, asked := once.LoadOrStore(req.URL.Path, true); !asked {
-				return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3"), nil
+				return clienttest.Failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3"), nil
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		})
-		if _, err := c.Kind(t.Context(), configMaps.GVK); err != nil {
+		if _, err := c.Kind(t.Context(), clienttest.ConfigMaps().GVK); err != nil {
 			t.Fatal(err)
 		}
-		if len(says.retries) != 2 || says.retries[0].in != 3*time.Second || len(says.reachable) != 1 {
-			t.Errorf("reported %+v and %d ends, want a pause of 3s each for /api and /apis, and one end", says.retries, len(says.reachable))
+		if len(says.Retries) != 2 || says.Retries[0].In != 3*time.Second || len(says.Reachable) != 1 {
+			t.Errorf("reported %+v and %d ends, want a pause of 3s each for /api and /apis, and one end", says.Retries, len(says.Reachable))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"errors"
@@ -17,23 +17,25 @@ import (
 	"k8s.io/client-go/discovery/cached/disk"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 var gadgets = schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Gadget"}
 
 // gadget returns a list with the kind Gadget.
 func gadget() *http.Response {
-	return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: []metav1.APIResource{
+	return clienttest.Reply(200, metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: "x.y/v1", APIResources: []metav1.APIResource{
 		{Name: "gadgets", SingularName: "gadget", Kind: "Gadget", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
 	}})
 }
 
 // onDisk returns a client whose cache is on disk, so that other clients can share it.
-func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *reported) {
+func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*client.Client, *clienttest.Fake, *clienttest.Reports) {
 	t.Helper()
-	f, says := &fake{answer: answer}, &reported{}
-	c, err := New(says.options(Options{
+	f, says := &clienttest.Fake{Answer: answer}, &clienttest.Reports{}
+	c, err := client.New(says.Options(client.Options{
 		REST: &rest.Config{Host: "http://fake", Transport: f}, CacheDir: dir, ServerTimeout: 30 * time.Second,
 	}))
 	if err != nil {
@@ -42,27 +44,13 @@ func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*ht
 	return c, f, says
 }
 
-// everything returns the requests that read all served kinds.
-func (f *fake) everything() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var asked []string
-	for _, what := range f.seen {
-		if what == "GET /api" || what == "GET /apis" {
-			asked = append(asked, what)
-		}
-	}
-	slices.Sort(asked)
-	return asked
-}
-
 // If the cache is empty, or lacks a file, one round trip fills it. If a kind is missing, a recent
 // answer is not requested again, because the set may define the kind.
 func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"cold": func(*testing.T, string) {},
 		"without the file of a group": func(t *testing.T, dir string) {
-			c, _, _ := onDisk(t, dir, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+			c, _, _ := onDisk(t, dir, func(_ int, req *http.Request) (*http.Response, error) { return clienttest.Discovered(req), nil })
 			if _, err := c.Kind(t.Context(), deployments); err != nil {
 				t.Fatal(err)
 			}
@@ -78,19 +66,19 @@ func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 				prepare(t, dir)
 				c, f, _ := onDisk(t, dir, func(_ int, req *http.Request) (*http.Response, error) {
 					time.Sleep(trip)
-					return discovered(req), nil
+					return clienttest.Discovered(req), nil
 				})
 				began := time.Now()
 				if _, err := c.Kind(t.Context(), deployments); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
+				if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*client.NoKindError)) {
 					t.Fatal(err)
 				}
 				if took := time.Since(began); took != trip {
 					t.Errorf("took %s, want one round trip of %s", took, trip)
 				}
-				if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
+				if asked := f.Catalogues(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
 					t.Errorf("asked %v", asked)
 				}
 			})
@@ -108,10 +96,10 @@ func TestCacheAfterRun(t *testing.T) {
 			if defined && req.URL.Path == "/apis/x.y/v1" {
 				return gadget(), nil
 			}
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		}
 		c, f, _ := onDisk(t, dir, answer)
-		if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
+		if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*client.NoKindError)) {
 			t.Fatal(err)
 		}
 		defined = true
@@ -133,15 +121,15 @@ func TestCacheAfterRun(t *testing.T) {
 		if kind, err := next.Kind(t.Context(), gadgets); err != nil || kind.Resource != "gadgets" {
 			t.Errorf("%+v, %v", kind, err)
 		}
-		if asked := seen.everything(); asked != nil {
+		if asked := seen.Catalogues(); asked != nil {
 			t.Errorf("the next run asks %v", asked)
 		}
-		if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
+		if asked := f.Catalogues(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
 			t.Errorf("requested %v, want only /api and /apis", asked)
 		}
-		config := &rest.Config{Host: "http://fake", Transport: &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+		config := &rest.Config{Host: "http://fake", Transport: &clienttest.Fake{Answer: func(_ int, req *http.Request) (*http.Response, error) {
 			t.Errorf("kubectl asks %s", req.URL.Path)
-			return discovered(req), nil
+			return clienttest.Discovered(req), nil
 		}}}
 		kubectl, err := disk.NewCachedDiscoveryClientForConfig(config, filepath.Join(dir, "discovery", "fake"), "", 6*time.Hour)
 		if err != nil {

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"context"
@@ -18,8 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // Edge case 34: each warning is reported for the object of its request, even if other requests are
@@ -27,8 +29,8 @@ import (
 func TestWarningsCarryTheirObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			resp := ok(req)
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := clienttest.OK(req)
 			resp.Header.Add("Warning", `299 - "old"`)
 			resp.Header.Add("Warning", `299 - "about `+path.Base(req.URL.Path)+`"`)
 			resp.Header.Add("Warning", `199 proxy "not the server's"`)
@@ -37,22 +39,22 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range n {
 			wait.Go(func() {
-				u := newObject(configMaps, fmt.Sprint("a", i))
+				u := clienttest.NewObject(clienttest.ConfigMaps(), fmt.Sprint("a", i))
 				for _, dry := range []bool{true, false} { // the same text twice is reported once
-					if _, err := c.Apply(t.Context(), configMaps, u, object.Write{Manager: "m", DryRun: dry}); err != nil {
+					if _, err := c.Apply(t.Context(), clienttest.ConfigMaps(), u, object.Write{Manager: "m", DryRun: dry}); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wait.Wait()
-		if len(says.warnings) != 2*n {
-			t.Errorf("%d warnings, want two for each of %d objects", len(says.warnings), n)
+		if len(says.Warnings) != 2*n {
+			t.Errorf("%d warnings, want two for each of %d objects", len(says.Warnings), n)
 		}
 		for i := range n {
-			ref := refTo(configMaps, fmt.Sprint("a", i))
+			ref := clienttest.RefTo(clienttest.ConfigMaps(), fmt.Sprint("a", i))
 			for _, text := range []string{"old", "about " + ref.Name} {
-				if !slices.Contains(says.warnings, warning{ref, text}) {
+				if !slices.Contains(says.Warnings, clienttest.Warning{Ref: ref, Text: text}) {
 					t.Errorf("%s: no %q", ref, text)
 				}
 			}
@@ -63,16 +65,16 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 // A warning about a list is reported for every object for which the list was read.
 func TestWarningsOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			return reply(200, items(""), "Warning", `299 - "v1 is deprecated"`), nil
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return clienttest.Reply(200, clienttest.Items(""), "Warning", `299 - "v1 is deprecated"`), nil
 		})
-		refs := manyRefs(worthList)
-		c.Live(t.Context(), configMaps, refs, ignoreLive)
-		var want []warning
+		refs := clienttest.ManyRefs(clienttest.Many)
+		c.Live(t.Context(), clienttest.ConfigMaps(), refs, clienttest.IgnoreLive)
+		var want []clienttest.Warning
 		for _, ref := range refs {
-			want = append(want, warning{ref, "v1 is deprecated"})
+			want = append(want, clienttest.Warning{Ref: ref, Text: "v1 is deprecated"})
 		}
-		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+		if diff := cmp.Diff(want, says.Warnings); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -83,44 +85,47 @@ func TestWarningsOfAList(t *testing.T) {
 // the warning of an admission webhook is.
 func TestWarningsOfOwnReadsAndDeletions(t *testing.T) {
 	const outdated, denied = "gadgets are out of fashion", "the last backup of a is old"
-	ref := refTo(configMaps, "a")
-	get := func(ctx context.Context, c *Client) error { _, err := c.Get(ctx, configMaps, ref); return err }
-	remove := func(ctx context.Context, c *Client) error {
-		_, err := c.Delete(ctx, configMaps, ref, object.Deletion{})
+	ref := clienttest.RefTo(clienttest.ConfigMaps(), "a")
+	get := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Get(ctx, clienttest.ConfigMaps(), ref)
 		return err
 	}
-	live := func(ctx context.Context, c *Client) error {
-		c.Live(ctx, configMaps, manyRefs(worthList), ignoreLive)
+	remove := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Delete(ctx, clienttest.ConfigMaps(), ref, object.Deletion{})
+		return err
+	}
+	live := func(ctx context.Context, c *client.Client) error {
+		c.Live(ctx, clienttest.ConfigMaps(), clienttest.ManyRefs(clienttest.Many), clienttest.IgnoreLive)
 		return nil
 	}
-	follow := func(ctx context.Context, c *Client) error {
+	follow := func(ctx context.Context, c *client.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_ = c.Watch(ctx, configMaps, object.Selection{Namespace: "prod"}, func(object.Change) {})
+		_ = c.Watch(ctx, clienttest.ConfigMaps(), object.Selection{Namespace: "prod"}, func(object.Change) {})
 		return nil
 	}
-	list := func(ctx context.Context, c *Client) error {
-		return c.Metadata(ctx, configMaps, object.Selection{Namespace: "prod"}, func(*unstructured.Unstructured) {})
+	list := func(ctx context.Context, c *client.Client) error {
+		return c.Metadata(ctx, clienttest.ConfigMaps(), object.Selection{Namespace: "prod"}, func(*unstructured.Unstructured) {})
 	}
 	for name, test := range map[string]struct {
-		requests []func(context.Context, *Client) error
+		requests []func(context.Context, *client.Client) error
 		deleting bool
 		want     map[string]int
 	}{
-		"a list":                     {requests: []func(context.Context, *Client) error{list}},
-		"a watch":                    {requests: []func(context.Context, *Client) error{follow}},
-		"an object":                  {requests: []func(context.Context, *Client) error{get}, want: map[string]int{outdated: 1}},
-		"objects, then a list":       {requests: []func(context.Context, *Client) error{live, list, follow}, want: map[string]int{outdated: worthList}},
-		"a deletion in another run":  {requests: []func(context.Context, *Client) error{get, remove}, want: map[string]int{outdated: 1, denied: 1}},
-		"a deletion":                 {requests: []func(context.Context, *Client) error{get, remove, follow}, deleting: true, want: map[string]int{denied: 1}},
-		"a deletion of many objects": {requests: []func(context.Context, *Client) error{live, remove}, deleting: true, want: map[string]int{denied: 1}},
+		"a list":                     {requests: []func(context.Context, *client.Client) error{list}},
+		"a watch":                    {requests: []func(context.Context, *client.Client) error{follow}},
+		"an object":                  {requests: []func(context.Context, *client.Client) error{get}, want: map[string]int{outdated: 1}},
+		"objects, then a list":       {requests: []func(context.Context, *client.Client) error{live, list, follow}, want: map[string]int{outdated: clienttest.Many}},
+		"a deletion in another run":  {requests: []func(context.Context, *client.Client) error{get, remove}, want: map[string]int{outdated: 1, denied: 1}},
+		"a deletion":                 {requests: []func(context.Context, *client.Client) error{get, remove, follow}, deleting: true, want: map[string]int{denied: 1}},
+		"a deletion of many objects": {requests: []func(context.Context, *client.Client) error{live, remove}, deleting: true, want: map[string]int{denied: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-					resp := ok(req)
+				c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
+					resp := clienttest.OK(req)
 					if !strings.HasSuffix(req.URL.Path, "/a") {
-						resp = reply(200, items(""))
+						resp = clienttest.Reply(200, clienttest.Items(""))
 					}
 					resp.Header.Add("Warning", "299 - "+strconv.Quote(outdated))
 					if req.Method == http.MethodDelete {
@@ -138,10 +143,10 @@ func TestWarningsOfOwnReadsAndDeletions(t *testing.T) {
 					}
 				}
 				got := map[string]int{}
-				for _, w := range says.warnings {
-					got[w.text]++
-					if w.ref.Name == "" {
-						t.Errorf("%q has no object", w.text)
+				for _, w := range says.Warnings {
+					got[w.Text]++
+					if w.Ref.Name == "" {
+						t.Errorf("%q has no object", w.Text)
 					}
 				}
 				if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -154,13 +159,13 @@ func TestWarningsOfOwnReadsAndDeletions(t *testing.T) {
 
 func TestWarningWithoutObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			return reply(200, map[string]any{"gitVersion": "v1.36.0"}, "Warning", `299 - "soon over"`), nil
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return clienttest.Reply(200, map[string]any{"gitVersion": "v1.36.0"}, "Warning", `299 - "soon over"`), nil
 		})
 		if _, err := c.Version(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]warning{{object.Ref{}, "soon over"}}, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+		if diff := cmp.Diff([]clienttest.Warning{{Text: "soon over"}}, says.Warnings); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -171,8 +176,8 @@ func TestWarningWithoutObject(t *testing.T) {
 // nothing.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			resp := ok(req)
+		c, _, says := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := clienttest.OK(req)
 			for _, text := range []string{
 				"ConfigMap/prod/a: .data.a taken from x by m", "ConfigMap/prod/a: +7 more taken",
 				"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.30", "somebody's: no field is taken from anybody",
@@ -181,20 +186,20 @@ func TestWarningsOfTheWebhook(t *testing.T) {
 			}
 			return resp, nil
 		})
-		ref := refTo(configMaps, "a")
+		ref := clienttest.RefTo(clienttest.ConfigMaps(), "a")
 		write := func(dry bool) {
 			t.Helper()
-			if _, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+			if _, err := c.Apply(t.Context(), clienttest.ConfigMaps(), clienttest.NewObject(clienttest.ConfigMaps(), "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		write(true)
-		want := []warning{{ref, "v1 ConfigMap is deprecated since 1.30"}, {ref, "somebody's: no field is taken from anybody"}}
-		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+		want := []clienttest.Warning{{Ref: ref, Text: "v1 ConfigMap is deprecated since 1.30"}, {Ref: ref, Text: "somebody's: no field is taken from anybody"}}
+		if diff := cmp.Diff(want, says.Warnings); diff != "" {
 			t.Errorf("dry run (-want +got):\n%s", diff)
 		}
 		write(false)
-		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+		if diff := cmp.Diff(want, says.Warnings); diff != "" {
 			t.Errorf("write (-want +got):\n%s", diff)
 		}
 	})
@@ -214,7 +219,7 @@ func TestDeprecationsAreReportedOnce(t *testing.T) {
 			"apps/v1beta1 Deployment is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 Deployment",
 			"Deployment/prod/a: apps/v1beta1 is deprecated since 1.8, removed in 1.16; use v1",
 		}, 1},
-		"a version of the core group": {configMaps, []string{
+		"a version of the core group": {clienttest.ConfigMaps(), []string{
 			"v1 ConfigMap is deprecated in v1.33+; use x.io/v1 Settings",
 			"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.33; use x.io/v1 Settings",
 		}, 1},
@@ -242,22 +247,22 @@ func TestDeprecationsAreReportedOnce(t *testing.T) {
 		for _, texts := range [][]string{tt.texts, reversed(tt.texts)} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c, _, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
-						u := newObject(tt.kind, "a")
+					c, _, says := clienttest.New(t, func(int, *http.Request) (*http.Response, error) {
+						u := clienttest.NewObject(tt.kind, "a")
 						u.SetUID("u")
-						resp := reply(http.StatusOK, u)
+						resp := clienttest.Reply(http.StatusOK, u)
 						for _, text := range texts {
 							resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
 						}
 						return resp, nil
 					})
 					for _, dry := range []bool{true, false} {
-						if _, err := c.Apply(t.Context(), tt.kind, newObject(tt.kind, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+						if _, err := c.Apply(t.Context(), tt.kind, clienttest.NewObject(tt.kind, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
 							t.Fatal(err)
 						}
 					}
-					if len(says.warnings) != tt.want {
-						t.Errorf("%d warnings, want %d: %v", len(says.warnings), tt.want, says.warnings)
+					if len(says.Warnings) != tt.want {
+						t.Errorf("%d warnings, want %d: %v", len(says.Warnings), tt.want, says.Warnings)
 					}
 				})
 			})

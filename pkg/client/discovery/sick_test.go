@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // If a server never says what it serves, the run gives up once, regardless of the number and order
@@ -31,17 +33,17 @@ func TestFailingDiscovery(t *testing.T) {
 		for _, code := range []int{500, 503} {
 			t.Run(fmt.Sprintf("%s/%d", part, code), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 						switch path := req.URL.Path; {
 						case sick(path) && code == 500:
-							return failure(500, metav1.StatusReasonInternalError, nil), nil
+							return clienttest.Failure(500, metav1.StatusReasonInternalError, nil), nil
 						case sick(path):
-							return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+							return clienttest.Failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
 						}
-						if message := catalogueOf(req.URL.Path, all...); message != nil {
+						if message := clienttest.CatalogueOf(req.URL.Path, all...); message != nil {
 							return message, nil
 						}
-						return failure(404, metav1.StatusReasonNotFound, nil), nil
+						return clienttest.Failure(404, metav1.StatusReasonNotFound, nil), nil
 					})
 					began := time.Now()
 					for i := range groups {
@@ -89,19 +91,19 @@ func TestFailingDiscovery(t *testing.T) {
 func TestBrieflyFailingGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked time.Time
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			switch path := req.URL.Path; {
 			case path == "/readyz":
-				return text2response(200, "text/plain", "ok"), nil
+				return clienttest.Text(200, "text/plain", "ok"), nil
 			case strings.HasPrefix(path, "/apis/moment.example.com/") && asked.IsZero():
 				asked = time.Now()
 				fallthrough
 			case strings.HasPrefix(path, "/apis/moment.example.com/") && time.Since(asked) < 10*time.Second, strings.HasPrefix(path, "/apis/sick.example.com/"):
-				return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+				return clienttest.Failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
 			case strings.HasPrefix(path, "/apis/"):
-				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: strings.TrimPrefix(path, "/apis/"), APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing"}}}), nil
+				return clienttest.Reply(200, metav1.APIResourceList{TypeMeta: clienttest.ResourceList(), GroupVersion: strings.TrimPrefix(path, "/apis/"), APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing"}}}), nil
 			default:
-				return discovered(req), nil
+				return clienttest.Discovered(req), nil
 			}
 		})
 		ask := func(group string) error {
@@ -123,20 +125,3 @@ func TestBrieflyFailingGroup(t *testing.T) {
 // sickGroup returns one of Kubernetes' own groups, for which the cache is trusted, or a custom
 // group.
 func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
-
-// If a server is not ready, the error names its failing checks.
-func TestNotReadyNamesChecks(t *testing.T) {
-	for message, want := range map[string]string{
-		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is running but not ready: etcd failed",
-		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is running but not ready: " +
-			"etcd, poststarthook/rbac/bootstrap-roles failed",
-		"": "the API server is starting (/readyz returns 500)",
-	} {
-		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) {
-			return text2response(500, "text/plain", message), nil
-		})
-		if err := c.requests.Ready(t.Context()); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %q", message, err, want)
-		}
-	}
-}

@@ -1,4 +1,4 @@
-package client
+package transport_test
 
 import (
 	"context"
@@ -25,8 +25,10 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 // loopback is a server on a real connection, with TLS and HTTP/2.
@@ -71,16 +73,16 @@ func (l *loopback) config() *rest.Config {
 	return &rest.Config{Host: l.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 }
 
-func (l *loopback) client(t *testing.T, o Options) (*Client, *reported) {
+func (l *loopback) client(t *testing.T, o client.Options) (*client.Client, *clienttest.Reports) {
 	t.Helper()
-	says := &reported{}
+	says := &clienttest.Reports{}
 	if o.REST == nil {
 		o.REST = l.config()
 	}
 	if o.ServerTimeout == 0 {
 		o.ServerTimeout = 30 * time.Second
 	}
-	c, err := New(says.options(o))
+	c, err := client.New(says.Options(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +117,13 @@ func TestBrokenConnections(t *testing.T) {
 			hangUp(w)
 		}},
 	}
-	sends := map[string]func(ctx context.Context, c *Client) error{
-		"GET": func(ctx context.Context, c *Client) error {
-			_, err := c.Get(ctx, configMaps, refTo(configMaps, "a"))
+	sends := map[string]func(ctx context.Context, c *client.Client) error{
+		"GET": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Get(ctx, clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a"))
 			return err
 		},
-		"PATCH": func(ctx context.Context, c *Client) error {
-			_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		"PATCH": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Apply(ctx, clienttest.ConfigMaps(), clienttest.NewObject(clienttest.ConfigMaps(), "a"), object.Write{Manager: "m"})
 			return err
 		},
 	}
@@ -137,12 +139,12 @@ func TestBrokenConnections(t *testing.T) {
 					}
 					writeObject(w, req)
 				})
-				c, says := l.client(t, Options{})
+				c, says := l.client(t, client.Options{})
 				if err := send(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				if n := l.requests.Load(); n != 3 || len(says.retries) != 2 {
-					t.Errorf("%d requests, reported %v; want 3 requests and 2 reported retries", n, says.retries)
+				if n := l.requests.Load(); n != 3 || len(says.Retries) != 2 {
+					t.Errorf("%d requests, reported %v; want 3 requests and 2 reported retries", n, says.Retries)
 				}
 			})
 		}
@@ -152,23 +154,17 @@ func TestBrokenConnections(t *testing.T) {
 // The server is stopped, and started again on the same port.
 func TestRefusedConnection(t *testing.T) {
 	l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })
-	c, says := l.client(t, Options{})
+	c, says := l.client(t, client.Options{})
 	address, tlsConfig := l.Listener.Addr().String(), l.TLS.Clone()
 	l.CloseClientConnections()
 	_ = l.Listener.Close()
 
 	done := make(chan error)
 	go func() {
-		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+		_, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a"))
 		done <- err
 	}()
-	for {
-		says.mu.Lock()
-		n := len(says.retries)
-		says.mu.Unlock()
-		if n >= 2 {
-			break
-		}
+	for says.Retried() < 2 {
 		time.Sleep(10 * time.Millisecond)
 	}
 	listener, err := net.Listen("tcp", address)
@@ -221,11 +217,11 @@ func TestDeclinedConnections(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, says := other.client(t, Options{REST: tt.config()})
-			_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+			c, says := other.client(t, client.Options{REST: tt.config()})
+			_, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a"))
 			var gone *transport.UnreachableError
-			if !errors.As(err, &gone) || gone.For != 0 || !strings.Contains(gone.Hint(), tt.hint) || len(says.retries) != 0 {
-				t.Errorf("error %v, reported %v; want an immediate error with the hint %s", err, says.retries, tt.hint)
+			if !errors.As(err, &gone) || gone.For != 0 || !strings.Contains(gone.Hint(), tt.hint) || len(says.Retries) != 0 {
+				t.Errorf("error %v, reported %v; want an immediate error with the hint %s", err, says.Retries, tt.hint)
 			}
 		})
 	}
@@ -262,8 +258,8 @@ func TestNowUsesServerClock(t *testing.T) {
 			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
 			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"prod","uid":"u","resourceVersion":"1"}}`)
 		})
-		c, _ := l.client(t, Options{})
-		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+		c, _ := l.client(t, client.Options{})
+		if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err != nil {
 			t.Fatal(err)
 		}
 		if off := (time.Until(c.Now()) - ahead).Abs(); off > time.Minute {
@@ -274,23 +270,23 @@ func TestNowUsesServerClock(t *testing.T) {
 
 // A login page with status 200 is reported at once and with a hint, for every kind of request.
 func TestWebPage(t *testing.T) {
-	for name, send := range map[string]func(c *Client) error{
-		"object":    func(c *Client) error { return getMany(t.Context(), c, 1)[0] },
-		"write":     func(c *Client) error { return apply(object.Write{Manager: "m"})(t.Context(), c) },
-		"version":   func(c *Client) error { _, err := c.Version(t.Context()); return err },
-		"discovery": func(c *Client) error { _, err := c.Kind(t.Context(), configMaps.GVK); return err },
+	for name, send := range map[string]func(c *client.Client) error{
+		"object":    func(c *client.Client) error { return getMany(t.Context(), c, 1)[0] },
+		"write":     func(c *client.Client) error { return apply(object.Write{Manager: "m"})(t.Context(), c) },
+		"version":   func(c *client.Client) error { _, err := c.Version(t.Context()); return err },
+		"discovery": func(c *client.Client) error { _, err := c.Kind(t.Context(), clienttest.ConfigMaps().GVK); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
-				return text2response(http.StatusOK, "text/html; charset=utf-8", "<html>Log in</html>"), nil
+			c, f, says := clienttest.New(t, func(int, *http.Request) (*http.Response, error) {
+				return clienttest.Text(http.StatusOK, "text/html; charset=utf-8", "<html>Log in</html>"), nil
 			})
 			err := send(c)
 			var hinted interface{ Hint() string }
 			if err == nil || !strings.Contains(err.Error(), "returned a web page (200)") || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "proxy") {
 				t.Errorf("error %v, want one about a web page, with a hint about a proxy", err)
 			}
-			if len(f.seen) > 2 || len(says.retries) != 0 { // discovery asks two addresses
-				t.Errorf("asked %v, reported %v; want no retries", f.seen, says.retries)
+			if len(f.Requests) > 2 || len(says.Retries) != 0 { // discovery asks two addresses
+				t.Errorf("asked %v, reported %v; want no retries", f.Requests, says.Retries)
 			}
 		})
 	}
@@ -309,7 +305,7 @@ func TestAuditIDs(t *testing.T) {
 			}
 			writeObject(w, req)
 		default:
-			resp := discovered(req)
+			resp := clienttest.Discovered(req)
 			defer func() { _ = resp.Body.Close() }()
 			w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
 			w.WriteHeader(resp.StatusCode)
@@ -318,8 +314,8 @@ func TestAuditIDs(t *testing.T) {
 			_, _ = w.Write(buf)
 		}
 	})
-	c, _ := l.client(t, Options{Run: "01RUN"})
-	if _, err := c.Kind(t.Context(), configMaps.GVK); err != nil {
+	c, _ := l.client(t, client.Options{Run: "01RUN"})
+	if _, err := c.Kind(t.Context(), clienttest.ConfigMaps().GVK); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(getMany(t.Context(), c, 100)...); err != nil {
@@ -342,13 +338,13 @@ func TestAuditIDs(t *testing.T) {
 func TestRequestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 200 * time.Millisecond
-		f, says := &fake{answer: func(n int, req *http.Request) (*http.Response, error) {
+		f, says := &clienttest.Fake{Answer: func(n int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path != "/readyz" && n == 1 {
-				return hang(req)
+				return clienttest.Hang(req)
 			}
-			return ok(req), nil
-		}}, &reported{}
-		c, err := New(says.options(Options{
+			return clienttest.OK(req), nil
+		}}, &clienttest.Reports{}
+		c, err := client.New(says.Options(client.Options{
 			REST:          &rest.Config{Host: "http://fake", Transport: f, Timeout: limit},
 			ServerTimeout: 30 * time.Second,
 		}))
@@ -356,14 +352,14 @@ func TestRequestTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+		if _, err := c.Get(t.Context(), clienttest.ConfigMaps(), clienttest.RefTo(clienttest.ConfigMaps(), "a")); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < limit || took > limit+time.Second {
 			t.Errorf("answer after %s, want a second try after %s", took, limit)
 		}
-		if f.count("GET /api") != 2 || f.count("GET /readyz") == 0 || len(says.retries) != 1 {
-			t.Errorf("asked %v, reported %v", f.seen, says.retries)
+		if f.Count("GET /api") != 2 || f.Count("GET /readyz") == 0 || len(says.Retries) != 1 {
+			t.Errorf("asked %v, reported %v", f.Requests, says.Retries)
 		}
 	})
 }

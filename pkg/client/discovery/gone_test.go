@@ -1,4 +1,4 @@
-package client
+package discovery_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/clienttest"
 )
 
 const (
@@ -47,11 +48,11 @@ func TestKindIsGone(t *testing.T) {
 	check := func(name string, found map[string]string, want bool) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if text, ok := found[req.URL.Path]; ok {
-						return text2response(http.StatusOK, "application/json", text), nil
+						return clienttest.Text(http.StatusOK, "application/json", text), nil
 					}
-					return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+					return clienttest.Text(http.StatusNotFound, "text/plain", "404 page not found"), nil
 				})
 				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 				kind := object.Kind{GVK: gvk, Resource: "widgets", Namespaced: true}
@@ -83,17 +84,17 @@ func TestDeletedKindWithLaggingLists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+				c, _, _ := clienttest.New(t, func(n int, req *http.Request) (*http.Response, error) {
 					behind := req.URL.Path == lagging && n < 4
 					switch {
 					case req.URL.Path == "/apis" && (behind || lagging == "/apis/example.com/v1" && n < 3):
-						return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
+						return clienttest.Text(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
 					case req.URL.Path == "/apis":
-						return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`), nil
+						return clienttest.Text(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`), nil
 					case behind:
-						return text2response(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
+						return clienttest.Text(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
 					default:
-						return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+						return clienttest.Text(http.StatusNotFound, "text/plain", "404 page not found"), nil
 					}
 				})
 				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
@@ -112,16 +113,16 @@ func TestDeletedKindWithLaggingLists(t *testing.T) {
 func TestUnservedKindWithLaggingLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			switch req.URL.Path {
 			case "/apis":
-				return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
+				return clienttest.Text(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
 			case "/apis/example.com/v1":
 				if asked++; asked > 3 {
-					return text2response(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
+					return clienttest.Text(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
 				}
 			}
-			return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+			return clienttest.Text(http.StatusNotFound, "text/plain", "404 page not found"), nil
 		})
 		err := c.Unserved(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"})
 		if want := "this server has Widget in example.com/v1"; !meta.IsNoMatchError(err) || !strings.Contains(fmt.Sprint(err), want) {
@@ -133,13 +134,13 @@ func TestUnservedKindWithLaggingLists(t *testing.T) {
 // The list of groups never contains the core group, which every server has.
 func TestCoreKindIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, _ := clienttest.New(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path == "/apis" {
-				return discovered(req), nil
+				return clienttest.Discovered(req), nil
 			}
-			return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+			return clienttest.Text(http.StatusNotFound, "text/plain", "404 page not found"), nil
 		})
-		err := c.Watch(t.Context(), configMaps, object.Selection{Namespace: "default"}, func(object.Change) {})
+		err := c.Watch(t.Context(), clienttest.ConfigMaps(), object.Selection{Namespace: "default"}, func(object.Change) {})
 		var unanswered interface{ Unreachable() bool }
 		if !meta.IsNoMatchError(err) || !errors.As(err, &unanswered) {
 			t.Errorf("ended with %v", err)
