@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -181,10 +182,10 @@ func (s *search) owners(p fieldpath.Path) []managedfields.Owner {
 }
 
 // mayBeDefault reports whether the entry may own the path only because the server set a default when
-// the entry created the value around it. The server adds no items to keyed lists, and no labels or
-// annotations.
+// the entry created the value around it. The server adds no items to keyed lists, no labels or
+// annotations, and no data to a ConfigMap or a Secret.
 func (s *search) mayBeDefault(e managedfields.Entry, creator bool, p fieldpath.Path) bool {
-	if s.Created != nil || e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) {
+	if s.Created != nil || e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) || s.isData(p) {
 		return false
 	}
 	for i := len(p) - 1; i > 0; i-- {
@@ -211,6 +212,14 @@ func (s *search) created(e managedfields.Entry) bool {
 		}
 	})
 	return found
+}
+
+func (s *search) isData(p fieldpath.Path) bool {
+	switch s.Live.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "Secret"}:
+		return len(p) == 2 && (*p[0].FieldName == "data" || *p[0].FieldName == "binaryData")
+	}
+	return false
 }
 
 func isLabel(p fieldpath.Path) bool {

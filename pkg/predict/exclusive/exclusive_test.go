@@ -175,6 +175,23 @@ func TestAdditions(t *testing.T) {
 	}
 }
 
+// The server adds no data to a ConfigMap or a Secret, so all of it comes from the update that created the
+// object. Other fields may be defaults.
+func TestAdditionsToData(t *testing.T) {
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		u := fieldstest.Read(t, `{apiVersion: v1, kind: `+kind+`, metadata: {name: a}, type: Opaque, data: {a: YQ==, b: YQ==}}`)
+		u.Object["metadata"].(map[string]any)["managedFields"] = []any{fieldstest.Content(t,
+			`{manager: kubectl-create, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:type": {}, "f:data": {".": {}, "f:a": {}, "f:b": {}}}}`)}
+		found, err := exclusive.Additions(exclusive.Question{
+			Live: u, Manifest: fieldstest.Read(t, `{apiVersion: v1, kind: `+kind+`, metadata: {name: a}, data: {a: YQ==}}`), Manager: fieldstest.Us,
+			Counts: func(o managedfields.Owner) bool { return exclusive.IsClient(o.Manager) },
+		})
+		if err != nil || len(found) != 1 || found[0].Path.String() != ".data.b" {
+			t.Errorf("%s: %v, %v", kind, found, err)
+		}
+	}
+}
+
 // A value that a new object has, too, is a default, or admission adds it to every new object.
 func TestAdditionsCreated(t *testing.T) {
 	object := fieldstest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {dnsPolicy: ClusterFirst, priority: 7, hostNetwork: true,
