@@ -21,7 +21,7 @@ func Nearest(word string, known []string) string {
 
 // WithSuggestion appends the word that was probably meant: "flx (did you mean flux?)".
 func WithSuggestion(name string, known []string) string {
-	if intended := Nearest(name, known); intended != "" {
+	if intended := Nearest(name, known); intended != "" && intended != name {
 		return name + " (did you mean " + intended + "?)"
 	}
 	return name

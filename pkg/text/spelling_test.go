@@ -18,3 +18,11 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestWithSuggestion(t *testing.T) {
+	for name, want := range map[string]string{"flx": "flx (did you mean flux?)", "flux": "flux", "helm": "helm"} {
+		if got := WithSuggestion(name, []string{"flux"}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

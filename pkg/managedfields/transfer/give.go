@@ -220,7 +220,7 @@ func (w Wish) intended(entries []managedfields.Entry, to managedfields.Owner) ([
 		}
 	}
 	if len(w.Paths) == 0 && !had && !slices.ContainsFunc(out, func(e managedfields.Entry) bool { return !e.Fields.Empty() }) {
-		return out, &NothingError{From: w.From, Managers: managers(entries)}
+		return out, &NothingError{From: w.From, Managers: managers(slices.DeleteFunc(slices.Clone(entries), func(e managedfields.Entry) bool { return e.Subresource == statusSubresource }))}
 	}
 	return out, nil
 }

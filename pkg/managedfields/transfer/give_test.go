@@ -188,6 +188,7 @@ func TestRepeatedReleaseSucceeds(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	const helm, flux = `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `flux Apply v1 {f:data: {f:a: {}}}`
+	const kcm = `kube-controller-manager Update v1:status {f:status: {f:replicas: {}}}`
 	for name, tc := range map[string]struct {
 		entries []string
 		wish    transfer.Wish
@@ -208,6 +209,7 @@ func TestRefused(t *testing.T) {
 		"no managed fields":              {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
 		"nothing owned":                  {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
 		"a typo":                         {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
+		"nothing owned but the status":   {[]string{helm, kcm}, transfer.Wish{To: "helm", From: []string{"kube-controller-manager"}}, "", "kube-controller-manager owns none of its fields", "its owners: helm"},
 		"the last owner":                 {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "none of its fields would have an owner", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
