@@ -160,6 +160,8 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
+// await waits for the intended objects of earlier phases. Each object is waited for once in a run,
+// although several later phases may need it.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, intended func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

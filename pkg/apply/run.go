@@ -181,6 +181,8 @@ func (e *Engine) process(ctx context.Context, t *target, do func(context.Context
 	do(ctx, t)
 }
 
+// try reports the outcome of a server-side dry run. The server cannot check an object that needs another one
+// which the set would create.
 func (e *Engine) try(ctx context.Context, t *target) {
 	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
 	if t.Live == nil && e.done.created(t.Item) {

@@ -81,6 +81,8 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	return steps, len(steps) > 0
 }
 
+// unknownField returns an error for the first step that the schema surely lacks. Where the schema is open or
+// incomplete, any field may exist.
 func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
 	for i, step := range steps {
 		if cel.IsOpen(s) {

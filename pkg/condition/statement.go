@@ -72,6 +72,8 @@ func wrongIn(f Formula, err error) error {
 	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
+// evaluate applies the rule for the kind. A shipped rule may be older than the controller, so a failure that
+// the status states outweighs it. A rule without an expression for failure leaves that to the conventions.
 func (r *declared) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Settles(obj, now); decided {
 		return verdictOf(v)

@@ -16,6 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
+// requestDeletion binds the request to the object that was read. After a conflict it reads the object again
+// and decides anew, because the change may forbid the deletion.
 func (e *Engine) requestDeletion(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return

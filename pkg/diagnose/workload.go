@@ -176,6 +176,8 @@ func (r *Run) podsOf(w Workload) []corev1.Pod {
 	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
+// fault adds the evidence of one Pod. A container that runs between two crashes counts as crashing until it
+// is ready.
 func (r *Run) fault(s *State, p corev1.Pod) {
 	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {

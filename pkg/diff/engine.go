@@ -174,6 +174,8 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	}
 }
 
+// dryRun asks the server for the outcome of an apply. The server cannot check an object that needs another one
+// which the set would create.
 func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if err := e.Predictor.Orphaned(ctx, e.Server, p); err != nil {

@@ -66,6 +66,8 @@ func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.values(a), p.values(b), Equal)
 }
 
+// values returns the value at the path, and those of further items with the same keys. A position names one
+// item only.
 func (p Path) values(object any) []any {
 	if len(p) == 0 {
 		return []any{object}

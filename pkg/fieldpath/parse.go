@@ -81,6 +81,7 @@ func (p *parser) path() (Path, error) {
 	return path, nil
 }
 
+// element parses one step. The dot before the first step may be missing, as in kubectl explain.
 func (p *parser) element(first bool) (Element, error) {
 	dotted := p.accept('.')
 	switch {

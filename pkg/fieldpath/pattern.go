@@ -113,6 +113,8 @@ type expansion struct {
 	found []Path
 }
 
+// walk matches the rest of the pattern below a value. It skips items whose keys occur twice, because such a
+// path would not name one value.
 func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {
 	if len(rest) == 0 {
 		x.found = append(x.found, at)

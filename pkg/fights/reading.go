@@ -126,6 +126,8 @@ func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
 	}
 }
 
+// steps returns the changes between two states, and whether the status changed too. Bookkeeping of the API
+// server changes with each write and proves nothing.
 func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
 	was, err := managedfields.Entries(before)
 	is, err2 := managedfields.Entries(after)

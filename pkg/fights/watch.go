@@ -171,6 +171,8 @@ func digest(text []byte) string {
 	return string(sum[:])
 }
 
+// compare finds out from the metadata of two versions who has written what. It reports false for a write of
+// the status alone, unless those are counted.
 func (t *Tally) compare(was, is *metav1.PartialObjectMetadata, since time.Duration) (write, bool) {
 	var w write
 	d, err := t.differ(was.ManagedFields, is.ManagedFields)

@@ -127,6 +127,8 @@ func utf16Of(text []byte) transform.Transformer {
 	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
 }
 
+// isUTF32 also recognizes a text without a byte order mark: a manifest begins with ASCII, so three of its
+// first four bytes are zero.
 func isUTF32(text []byte) bool {
 	if len(text) < 4 {
 		return false

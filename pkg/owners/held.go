@@ -165,6 +165,8 @@ func (e *ManagerError) Hint() string {
 	return "managers that do: " + strings.Join(e.Others, ", ")
 }
 
+// holdingsOf counts fields by owner, the owner of most first. Fields without an owner come last, because they
+// are mostly defaults.
 func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	var out []event.Holding
 	count := func(o managedfields.Owner) {

@@ -63,6 +63,7 @@ func ParseChoices(text string) ([]Choice, error) {
 	return choices, nil
 }
 
+// parseChoice splits the parts from the left, because a path may contain the separators of the others.
 func parseChoice(text string) (Choice, error) {
 	var c Choice
 	object, rest := splitChoice(text)

@@ -304,6 +304,8 @@ func intendedBy(field string, held map[string][]fieldpath.Path, objects ...map[s
 	return []fieldpath.Path{fieldpath.Field(field)}
 }
 
+// locate finds the path that the server wrote as text. The names of fields may contain dots, so locate tries
+// each field of the object with which the text may begin.
 func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if text == "" {
 		return path, len(path) > 0

@@ -257,6 +257,7 @@ func find(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
+// nearField suggests a field in place of one that the server does not know, among the fields of its parent.
 func (p Predictor) nearField(in *Prediction, message string) string {
 	path, err := fieldpath.ParsePath(message)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

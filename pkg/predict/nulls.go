@@ -118,6 +118,8 @@ func (n nulls) value(v, live any, t openapi.Type, sets []*fieldpath.Set, keys []
 	return v, false
 }
 
+// fields leaves a null where it would have an effect: where another manager holds a value that it would
+// remove, and in a custom resource, where it can be a value. In a map of texts, it is an empty text.
 func (n nulls) fields(m, live map[string]any, t openapi.Type, sets []*fieldpath.Set, keys []string) (any, bool) {
 	var out map[string]any
 	edit := func() map[string]any {
@@ -168,6 +170,8 @@ func (n nulls) isUnsetKey(v any, field openapi.Type) bool {
 	return field.Default() != nil && (v == nil || n.builtIn && v == "")
 }
 
+// items finds the counterpart of each item in the live list by its keys. Without keys, an item has no
+// counterpart, and its nulls are treated as in a new object.
 func (n nulls) items(list, live []any, t openapi.Type, sets []*fieldpath.Set) (any, bool) {
 	items := openapi.Items(t)
 	if items == nil {

@@ -81,6 +81,8 @@ func quoted(v any) string {
 // Terminating is the warning for an object that is being deleted.
 const Terminating = "is being deleted; applied changes will be lost"
 
+// sameText reports whether two values are the same quantity, time or duration. The server may store them in
+// another spelling.
 func sameText(a, b any) bool {
 	if x, ok := quantity(a); ok {
 		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {

@@ -116,6 +116,8 @@ func withAlias(in *Prediction, found []exclusive.Addition) []exclusive.Addition 
 	return append(found, exclusive.Addition{Path: path, Value: v, Owners: found[i].Owners})
 }
 
+// removeSurplus adds the removal of the surplus to the adoption. Fields that an earlier attempt of this run has
+// made ours are still surplus, as long as no other client has written them.
 func (p Predictor) removeSurplus(in *Prediction) error {
 	surplus := make([]adopt.Surplus, len(in.Surplus))
 	for i, a := range in.Surplus {

@@ -163,6 +163,7 @@ func quote(s *subject, message []Statement) Verdict {
 	return unmet("NoCondition", "its status does not clearly say that it is ready: "+strings.Join(words, "; ")+OwnExpression, valuesOf(conditions)...)
 }
 
+// sentence names a statement without its path where a condition or a top-level field is easy to find.
 func sentence(one Statement) string {
 	switch {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):

@@ -64,6 +64,8 @@ func knowsField(words []string) bool {
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
+// readWord reads a field whose value is a word, such as phase: Running. Kinds name the reason and the message
+// beside it in many ways, so it tries all common names.
 func (r *reader) readWord(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,

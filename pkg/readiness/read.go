@@ -96,6 +96,8 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	}, kind[len(kind)-1])
 }
 
+// fields reads the fields in a fixed order, so that messages do not vary. It goes down one level only: objects
+// further below describe parts of the object.
 func (r *reader) fields(path, within string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		at := path + "." + name

@@ -112,6 +112,8 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
+// deepParts copies a struct, list or map only if something in it is masked: most events contain no Secret, and
+// their objects are large and shared.
 func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {

@@ -97,6 +97,8 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	return n.putBack(live, manager)
 }
 
+// recreate restores an object that the run deleted or recreated. A Job or Pod is not restored, because that
+// would run it again.
 func (n Note) recreate(live *unstructured.Unstructured, manager string) (Step, error) {
 	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
 	step := Step{Do: Create}
@@ -207,6 +209,8 @@ const (
 	halfBack    = "its values are as they were before this run, except those that others have changed since; not all fields were returned to their previous owners"
 )
 
+// found describes the object as the rollback has found it, for a rollback that failed. Only UIDs and versions
+// prove which of its states this is.
 func (n Note) found(live *unstructured.Unstructured) string {
 	is := func(u *unstructured.Unstructured) bool { return u != nil && u.GetUID() == live.GetUID() }
 	unchanged := func(u *unstructured.Unstructured) bool {

@@ -73,6 +73,8 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	return nil
 }
 
+// restore decides again after each conflict, because another client's write can change the decision. A
+// conflict of field managers is final: restoring never takes fields.
 func (e *Engine) restore(ctx context.Context, n Note) {
 	if ctx.Err() != nil {
 		e.fail(ctx, n, context.Cause(ctx))

@@ -206,6 +206,8 @@ func compared(r *event.Revision, before, after state) {
 	}
 }
 
+// reasonOf prefers the narrowest reason that explains all changes of the revision. The first revision that is
+// kept may have had a predecessor, so its reason is unknown unless it is the first of all.
 func reasonOf(r event.Revision, again bool, w *witness) event.RollReason {
 	restarted := fieldpath.Field("spec", "template", "metadata", "annotations", restartedAnnotation)
 	switch {

@@ -66,6 +66,8 @@ func (r *run) objectGone(ctx context.Context, it *item) {
 	}
 }
 
+// evaluate ends the item if its state decides. An object that does not exist by --existence-timeout ends the
+// whole wait, not only its item.
 func (r *run) evaluate(ctx context.Context, it *item) {
 	if it.done || !it.known {
 		return

@@ -16,6 +16,8 @@ import (
 
 var errNotSeen = errors.New("its state could not be read in time")
 
+// finish ends each item that has not met its condition. It explains them together, so that all questions to the
+// server are asked at once, and reports the results after that.
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
 	var (
@@ -54,6 +56,8 @@ func (r *run) finish(ctx context.Context) error {
 	return r.verdict(ctx, outcome)
 }
 
+// settle returns the result of an item at the end. An item whose state is not known has not timed out: its
+// condition may be met.
 func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	if it.done {
 		return it.result()
@@ -83,6 +87,8 @@ func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	return result
 }
 
+// verdict returns the error of the whole wait. Without reading a selection, it is unknown which objects were to
+// be awaited, so that comes before unmet conditions.
 func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

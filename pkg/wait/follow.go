@@ -180,6 +180,7 @@ func (r *run) unserved(ctx context.Context, v *view, err error) {
 	}
 }
 
+// change ignores the deletion of an earlier object with the same name.
 func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	switch c := change.(type) {
 	case object.Present:

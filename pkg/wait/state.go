@@ -248,6 +248,8 @@ func (r *run) absentFor(it *item, why string) {
 	r.Emit(event.Warned{Text: why})
 }
 
+// whyAbsent adds to the results why objects do not exist. It asks about a few of them only, since each costs
+// requests when the time is already over.
 func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Absent == nil || ctx.Err() != nil {
 		return

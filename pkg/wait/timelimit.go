@@ -328,6 +328,8 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 	return time.Until(last.at)
 }
 
+// reportExpired explains the last few objects in the background, because the others are still being awaited.
+// A cause that is known already is used without another question.
 func (r *run) reportExpired(ctx context.Context, asking *group) {
 	items := r.expired
 	r.expired = nil
@@ -351,9 +353,9 @@ func (r *run) reportExpired(ctx context.Context, asking *group) {
 	asking.start(func(report func(message)) {
 		ctx, cancel := context.WithTimeout(ctx, explaining)
 		defer cancel()
-		said := r.Explain(ctx, objects)
-		if ctx.Err() == nil || len(said.Causes) == len(ask) {
-			report(message{late: ask, causes: said.Causes})
+		explained := r.Explain(ctx, objects)
+		if ctx.Err() == nil || len(explained.Causes) == len(ask) {
+			report(message{late: ask, causes: explained.Causes})
 		}
 	})
 }

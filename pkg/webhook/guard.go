@@ -49,6 +49,8 @@ type guard struct {
 	published atomic.Bool
 }
 
+// Run logs each failure once, and no failures that pass by themselves: a conflict with another replica, or a
+// certificate that does not exist yet.
 func (g *guard) Run(ctx context.Context) error {
 	for message := ""; ; {
 		pause := guardEvery
@@ -76,6 +78,7 @@ func (g *guard) Run(ctx context.Context) error {
 // there is no configuration.
 func (g *guard) ready() bool { return g.published.Load() }
 
+// step accepts the token before it publishes the paths that contain it, so that no call is refused.
 func (g *guard) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardEvery)
 	defer cancel()

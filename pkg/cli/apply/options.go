@@ -180,6 +180,8 @@ shown with both values, its owners, and the flags that settle it.`,
 	return cmd
 }
 
+// toOptions returns all faults of the command line together, so that a user can correct them at once. It
+// therefore does not stop at the first one.
 func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)

@@ -303,6 +303,8 @@ func (c words) contested(ctx context.Context, cmd *cobra.Command, input []object
 	return slices.Concat(found...), err
 }
 
+// contestedIn offers the paths at which an apply would conflict: another manager owns the field, and its
+// value differs from the one in the manifest.
 func contestedIn(ctx context.Context, client *client.Client, m object.Manifest, namespace, manager string) ([]offer, error) {
 	ref := m.Ref()
 	kind, err := client.Kind(ctx, ref.GVK)

@@ -79,6 +79,8 @@ func Convert(file string, data []byte) (*Converted, error) {
 	}
 }
 
+// read adds the rules of an application, or of those in a list. It reports whether it found one: a file
+// without any is probably the wrong file.
 func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	var kind struct {
 		Kind string `yaml:"kind"`

@@ -78,6 +78,7 @@ func (o *importOptions) Execute(_ context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
+	// Only the rules go to stdout, so that it can be redirected into k8sconnect.yaml.
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	for _, note := range out.Notes {
 		fmt.Fprintln(in.Streams.ErrOut, format.Fit("note: ", note, width))

@@ -126,6 +126,7 @@ func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
 func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	s := &search{options: o, in: in, question: &usage.Question{Release: o.release}}
 	s.tally = usage.New(s.question)
+	// Without --release, files are checked for the release after the server's.
 	if o.live || o.helm || o.release.IsZero() {
 		if err := s.search(ctx); err != nil {
 			return err
@@ -143,6 +144,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	}
 	o.out.Print(found)
 	unread := survey.Unread(s.unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	// A use that is removed decides the exit status, whatever could not be read.
 	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })
 	switch {
 	case goes && unread != nil:

@@ -68,6 +68,7 @@ func (s *search) search(ctx context.Context) error {
 	for _, kind := range kinds {
 		s.namespaced[kind.GVK.GroupKind()] = kind.Namespaced
 	}
+	// The versions of custom resources are known only from their definitions, also those in files.
 	reader := server.NoRetry()
 	s.definitions(ctx, reader)
 	if s.live {

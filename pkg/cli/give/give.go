@@ -306,6 +306,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 	if o.inventory != nil && len(targets) > 0 && targets[0].Declared == nil && o.engine.Wish.Mode != transfer.Release {
 		o.out.Print(event.Warned{Text: o.unseen()})
 	}
+	// Warnings that concern all objects follow the results.
 	released := false
 	claimed := others.Collector{}
 	if o.others.Refuses() {

@@ -44,6 +44,7 @@ type party struct {
 
 func (f *moveFlags) given() bool { return *f != moveFlags{} }
 
+// parties returns the old and the new owner. It reports the faults of both together.
 func (f *moveFlags) parties() (from, to party, err error) {
 	parse := func(flag, release, of, set string) (party, error) {
 		switch {

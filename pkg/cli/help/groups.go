@@ -87,6 +87,8 @@ func groups() []group {
 	}
 }
 
+// flagTexts prints the flags by group. A flag that stands in no group is listed under Other, so that a new
+// flag cannot be missing. Without --help-all, the flags in rest are left out.
 func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	flags := map[string]*pflag.Flag{}
 	var order, kubectls []string

@@ -74,6 +74,7 @@ func (o *deletedOptions) work(ctx context.Context, in verb.Invocation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	// If some records could not be read, the deletions in the others are shown before the error.
 	if err == nil || len(found.Found) > 0 {
 		found.Where = where
 		o.out.Print(found)

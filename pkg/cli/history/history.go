@@ -137,6 +137,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 			continue
 		}
 		o.out.Print(past)
+		// An object without revisions has no history but its records.
 		unknown = unknown || !past.Rolls && past.Records != nil && past.Records.Err != nil
 	}
 	if err := errors.Join(faults...); err != nil || !unknown {

@@ -19,6 +19,8 @@ type historyOptions struct {
 	query owners.Query
 }
 
+// toHistory refuses the flags that a search in records cannot use: a record has the name of its object, but
+// neither its labels nor its manifest.
 func (f *manyFlags) toHistory(in verb.Invocation, a asked) (*historyOptions, error) {
 	o := &historyOptions{asked: a, query: owners.Query{Managers: a.Managers}}
 	var flagErr, pathErr error
@@ -73,6 +75,7 @@ func (o *historyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	// If some records could not be read, the changes in the others are shown before the error.
 	if err == nil || len(found.Changes) > 0 {
 		found.Where = where
 		o.out.Print(found)

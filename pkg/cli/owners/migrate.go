@@ -80,6 +80,7 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 	o.out.Print(event.MigrationEnded{Unread: unread})
 	switch {
+	// Unread objects may need a migration too, so they come before those that are left.
 	case unread != nil:
 		return unreadOf(unread)
 	case migrating.failed:

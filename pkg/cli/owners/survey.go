@@ -138,6 +138,8 @@ func (o *surveyOptions) target(a asked, in verb.Invocation) error {
 	return err
 }
 
+// countable returns an error for flags that show fields, which a survey only counts, and for patterns that
+// can match nothing.
 func (f *manyFlags) countable(a asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
@@ -219,6 +221,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if len(found.Unexpected) == 0 {
 		return unread
 	}
+	// The unexpected managers decide the exit status.
 	if unread != nil {
 		o.out.Print(event.Warned{Text: unread.Error()})
 	}

@@ -17,6 +17,8 @@ import (
 // unmanagedOptions are the options for the list of objects that no tool manages.
 type unmanagedOptions struct{ surveyOptions }
 
+// toUnmanaged reports two kinds of wrong flags together: those that select objects by other means, and those
+// that count fields.
 func (f *manyFlags) toUnmanaged(in verb.Invocation, a asked) (verb.Options, error) {
 	o := &unmanagedOptions{}
 	targetErr := o.target(a, in)

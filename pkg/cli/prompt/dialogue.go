@@ -110,6 +110,8 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	return decision
 }
 
+// ask repeats the prompt until it gets an answer that would settle the conflict. The end of the input counts
+// as quit, so that no field is taken without an answer.
 func (d *Dialogue) ask(q question) (apply.Decision, keep) {
 	d.Say(d.shortly(q)...)
 	for {

@@ -95,6 +95,7 @@ func whole(v any, has bool) []string {
 	return lines
 }
 
+// prompt offers only the answers that would settle the conflict, and explains why one is missing.
 func (d *Dialogue) prompt(q question) string {
 	var words, all, not []string
 	if q.offers(apply.Take) {

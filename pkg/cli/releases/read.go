@@ -98,6 +98,8 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 	return all, nil
 }
 
+// release reads a stored release and the objects of its next upgrade. If a stored revision cannot be read,
+// only this release is unknown; an unusable chart ends the run, because the user named it.
 func (r *reader) release(ctx context.Context, named inventory.Release, revisions inventory.Revisions) (*release, error) {
 	out := &release{chart: r.chartFile, base: map[object.Key]*unstructured.Unstructured{}}
 	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manifest: "the stored manifest"}
@@ -319,6 +321,7 @@ func (r *release) createsNamespaces() map[string]bool {
 }
 
 func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
+	// A client-side release gets a server-side dry run too, because a later upgrade may change to it.
 	err := r.apply(ctx, of, p, p.Declared)
 	switch {
 	case err == nil:
@@ -340,6 +343,7 @@ func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
 			p.unread = err
 		}
 	}
+	// Helm sends stringData, whose values no manager owns. The server reports no conflict over them.
 	if stored := predict.WithoutStringData(p.Declared); stored != p.Declared && p.live != nil && p.unread == nil {
 		if err := r.apply(ctx, of, p, stored); predict.IsContested(err) {
 			p.unprotected = slices.DeleteFunc(of.conflicts(err, p.live, stored), func(c managedfields.Conflict) bool {

@@ -128,6 +128,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	// A missing namespace explains the errors of reads in it.
 	if len(found.Found) == 0 && !o.everywhere {
 		if missing := target.MissingNamespace(ctx, server, r.own); missing != "" {
 			return errors.New(missing)

@@ -224,6 +224,8 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, to hist
 	return back.Execute(ctx, in)
 }
 
+// earlier returns the run to roll back to, and its manifests. It prints its own warnings, because the printer
+// belongs to the apply that follows.
 func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	report := func(e event.Event) {

@@ -104,6 +104,7 @@ func (o *setsOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
+// work shows one set, or lists all. A set whose members or runs cannot be read is shown with the error.
 func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error {
 	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {

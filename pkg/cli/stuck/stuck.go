@@ -149,6 +149,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		o.report(found, faults, len(scopes) > 0)
 	}
 	isStuck := func(one stuck.Explained) bool { return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing }
+	// A stuck object decides the exit status. Anything unread matters only if none is stuck.
 	if !slices.ContainsFunc(found, isStuck) {
 		return unread
 	}

@@ -138,6 +138,8 @@ func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targ
 	return t, err
 }
 
+// Read parses arguments as kubectl does: TYPE/NAME pairs, or types and then names. If an argument looks like
+// a file or a path, the error names the right flag or spelling.
 func (t *Targets) Read(args []string) error {
 	slashes := 0
 	for _, arg := range args {

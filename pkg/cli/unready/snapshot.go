@@ -124,6 +124,8 @@ func (s *snapshot) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return s.Reader.Exists(ctx, ref)
 }
 
+// Select answers from the snapshot if it holds all objects of the kind and namespace. It answers a question
+// for the warnings of one namespace from one list of all warnings, if there are many such questions.
 func (s *snapshot) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	selector, err := labels.Parse(sel.Labels)
 	if err != nil {

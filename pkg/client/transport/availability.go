@@ -196,6 +196,9 @@ func (o *availability) answer() {
 	}
 }
 
+// waitForServer returns when the server is ready again. A server that comes back accepts requests before it
+// has read its RBAC rules, so the run waits for readiness, but only for the time settling: some servers are
+// never ready. A server that was never away gets the request even while it is starting.
 func (o *availability) waitForServer(ctx context.Context, s *search, began time.Time) error {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time

@@ -48,6 +48,7 @@ func Classify(err error, r Request) Class {
 	}
 }
 
+// classifyStatus prefers the reason, which only an API server sets, to the code, which a proxy sets too.
 func classifyStatus(s metav1.Status, r Request) Class {
 	switch s.Reason {
 	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServerTimeout:

@@ -154,6 +154,8 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
+// direct returns the transport that client-go caches for the config, and the connection pool inside it. It
+// returns nil if connections are opened in another way, so that one opened early would not be used.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
+// placeOf returns the place that an expression reads, such as self.status.phase. An expression that computes
+// a key has no place that is known without an evaluation.
 func placeOf(e ast.Expr) (Place, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -190,6 +190,7 @@ func plain(v ref.Val) (value any, absent bool) {
 	return jsonOf(v.Value()), false
 }
 
+// jsonOf converts a value for output. cel-go mixes its own types with those of Go, on all levels.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case nil, structpb.NullValue:

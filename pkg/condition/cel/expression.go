@@ -193,6 +193,8 @@ func isResolution(e *types.Err) bool {
 	return ok
 }
 
+// values returns the values that decided the result, each once. Values read from a Secret are masked; a value
+// computed from one cannot be recognized, so all of them are.
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {

@@ -144,6 +144,7 @@ func anywhere(value any, name string) bool {
 	return false
 }
 
+// mentions reports whether a message contains the name as a whole word: web is not a part of web-2.
 func mentions(message, name string) bool {
 	isPart := func(b byte) bool {
 		return b == '-' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'

@@ -55,6 +55,8 @@ type dependency struct {
 	with bool
 }
 
+// dependsOn returns the objects that the object needs. with marks those whose deletion deletes it too, by the
+// garbage collector or another controller.
 func dependsOn(of *Object) []dependency {
 	var all []dependency
 	add := func(gvk schema.GroupVersionKind, namespace, name, path string, with bool) {

@@ -59,6 +59,8 @@ func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
+// budget reports a budget that allows no eviction even if all Pods are ready. If the budget itself does not
+// change, it is reported only because the run makes the Pods fewer.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Spec.Selector == nil {

@@ -116,6 +116,8 @@ func (v *view) nearestLabels(namespace string, selector map[string]string) strin
 	return ""
 }
 
+// lacksPort stays silent unless all Pods behind the Service are known: a Pod of another workload, or a sidecar
+// that admission injects, may have the port.
 func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector, matching []template) (event.Remarked, bool) {
 	for _, port := range s.Spec.Ports {
 		name := port.TargetPort.StrVal

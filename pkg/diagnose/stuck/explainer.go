@@ -239,6 +239,8 @@ func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explain
 	}
 }
 
+// terminating reads only metadata, of all kinds at once. It returns the objects that it has found also with an
+// error that lists the unread kinds.
 func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
 	var questions []diagnose.Question
 	for _, kind := range served {

@@ -55,6 +55,8 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	return rule.Finding{Cause: c, Rank: rule.Root}
 }
 
+// endpoints explains a Service without a ready endpoint. The causes of its Pods come first: without endpoints,
+// the Service is mostly a consequence.
 func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	slicesOf := diagnose.Question{GVK: diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}

@@ -197,6 +197,9 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	return e.Server.Merge(ctx, t.Kind, patch, how)
 }
 
+// steps returns the remaining steps of a move, so that a move that was cut can be repeated. The annotation that
+// keeps the object is added first, and removed only when the old tool no longer lists the object: until then,
+// that tool could prune it.
 func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	ref := object.RefOf(live)
 	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)

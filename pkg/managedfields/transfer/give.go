@@ -200,6 +200,8 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
+// intended returns the fields that each entry is to give. It is no error if only the receiver itself has
+// matching fields: then the transfer has been done before. Fields of the status stay with their controllers.
 func (w Wish) intended(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool

@@ -46,6 +46,7 @@ func (d *Document) SourceOf(path []any) object.Source {
 	return source
 }
 
+// child prefers a key as written, and then accepts one that YAML 1.1 reads as the boolean in the path.
 func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	if n == nil {
 		return nil, nil

@@ -99,6 +99,8 @@ func NewUnreadyMarkdown(b output.Base) output.Results {
 	return output.Printed(b, unreadyMarkdown)
 }
 
+// unreadyMarkdown writes one row for each root cause, with the objects that it holds up. Objects without a root
+// have rows of their own.
 func unreadyMarkdown(u event.Unready) string {
 	const named = 5
 	var b strings.Builder

@@ -215,6 +215,8 @@ func (d *drawing) legend(m *markup) {
 	m.close("ul")
 }
 
+// lane draws the time line of one field, with a table of the same changes below: a mark links to its row, so
+// that the page can be used without a mouse and without seeing the picture.
 func (d *drawing) lane(m *markup, l *lane) {
 	m.raw("<section>\n")
 	m.open("h2")

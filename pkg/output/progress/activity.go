@@ -105,6 +105,8 @@ func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
+// pending returns the thing to name in the waiting line: a request in progress, else the object that lacked
+// something last, else the run's present step.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {

@@ -124,6 +124,8 @@ func (c *Reporter) stalled(e event.Stalled) {
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})
 }
 
+// hangs prints a cause in full once. Further objects with the same cause get a short line, and many of them
+// share one.
 func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
 	same := 0

@@ -39,6 +39,7 @@ func NewApply(b output.Base) output.Results {
 	return &applyTable{Base: b, done: doneLines{Base: b}, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
 }
 
+// Handle collects the results: conflicts and objects that were not applied are printed below those that were.
 func (t *applyTable) Handle(e event.Event) {
 	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
 		t.unmet.Add(t.State.Place(waited.Ref), waited)
@@ -159,6 +160,7 @@ func (t *applyTable) Finish(context.Context) error {
 	return nil
 }
 
+// name adds the source of a failed object, which is the place to correct, and the reason.
 func (t *applyTable) name(a event.Applied) string {
 	message := format.Name(a.Ref)
 	switch {

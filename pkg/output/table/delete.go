@@ -140,6 +140,8 @@ func (t *deleteTable) Finish(context.Context) error {
 	return nil
 }
 
+// held prints objects that are held by the same cause, and the cause once below them. A cause that was printed
+// during the run is not repeated.
 func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	shown := all
 	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {

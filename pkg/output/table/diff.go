@@ -42,6 +42,8 @@ func NewDiff(b output.Base) output.Results {
 	return t
 }
 
+// Handle collects the objects with differences. An object that differs only by joining the set is counted,
+// not shown: a first apply to a set would show all objects.
 func (t *diffTable) Handle(e event.Event) {
 	if reviewed, ok := e.(event.Reviewed); ok && len(reviewed.Objects) > 0 {
 		t.reviewed = reviewed

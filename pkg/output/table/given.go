@@ -28,6 +28,7 @@ func (t *givenTable) Handle(e event.Event) {
 	}
 }
 
+// Finish prints unchanged objects only with -v, or if there is something to say about them.
 func (t *givenTable) Finish(context.Context) error {
 	var b strings.Builder
 	counts := map[event.Action]int{}

@@ -20,6 +20,8 @@ func NewUnready(b output.Base) output.Results {
 	return output.Printed(b, func(u event.Unready) string { return unready(b, u) })
 }
 
+// unready prints a root cause with the objects that it holds up, and then the objects without a root. A root
+// with a single object adds nothing to that object.
 func unready(base output.Base, u event.Unready) string {
 	var b strings.Builder
 	objects := map[object.Key]event.UnreadyObject{}

@@ -74,6 +74,8 @@ type dropper struct {
 	emptied []fieldpath.Path
 }
 
+// walk collects the held fields that the manager has released. It collects the inner ones first: a map is
+// emptied only when nothing below it has an owner.
 func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	for _, pe := range fieldpath.Elements(held) {
 		p := path.Child(pe)

@@ -96,6 +96,8 @@ type search struct {
 	found          []Addition
 }
 
+// visit reports an addition at its highest node, with which the nodes below go too. It looks below a node
+// that is declared or that the server has created in part.
 func (s *search) visit(n managedfields.Node) {
 	if fieldpath.IsKeyField(n.Path) || Stays(n.Path) {
 		return

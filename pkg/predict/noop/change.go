@@ -78,6 +78,8 @@ func below(set *fieldpath.Set, pe fieldpath.Element) (member bool, child *fieldp
 	return set.Members.Has(pe), child
 }
 
+// value reports whether an apply of v certainly changes the value or its owners. member means that our entry
+// has the path itself; child contains our fields below it.
 func (d differ) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if isZero(v) {
 		return false

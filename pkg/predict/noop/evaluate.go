@@ -105,6 +105,9 @@ type evaluation struct {
 	statusApart bool
 }
 
+// comparable reports whether the manifest can be compared with the live object without the server: both have
+// the same version, and metadata that no manager owns, such as a UID, is equal. Otherwise the server may
+// refuse the request.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {

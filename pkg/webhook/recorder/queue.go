@@ -224,6 +224,8 @@ func (q *queue) drain() []batch {
 	return out
 }
 
+// answer applies the outcome of a batch. If the object is gone, there is nothing left to attach records to, so
+// transitions that have arrived in the meantime are settled too.
 func (q *queue) answer(b batch, o outcome, now time.Time) {
 	p := q.objects[b.object.UID]
 	if p == nil || !p.taken {

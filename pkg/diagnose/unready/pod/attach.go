@@ -140,6 +140,8 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 	return err != nil || n > 0
 }
 
+// holder returns the Pod that keeps another Pod from using an exclusive volume. ReadWriteOnce is exclusive to
+// a node, so a Pod on the same node is none.
 func (v VolumeRules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
 		return nil

@@ -13,6 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
+// initContainers explains only the init container that blocks the others, because they run one after the
+// other. A sidecar blocks until it has started.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -121,6 +123,8 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
+// terminated tries the more certain causes first. Only the kubelet's Event shows that a probe has killed the
+// container; the exit code does not.
 func (v Rules) terminated(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.exitWords(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}

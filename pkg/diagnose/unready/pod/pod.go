@@ -188,6 +188,8 @@ type reference struct {
 	by  string // the volume or container that needs it
 }
 
+// references returns the ConfigMaps and Secrets without which the Pod cannot start, each once. An optional
+// one cannot block it.
 func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {

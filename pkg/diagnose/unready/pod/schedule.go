@@ -195,6 +195,8 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-L", strings.Join(slices.Compact(keys), ","))
 }
 
+// unschedulable names the reason that concerns most nodes first, and proposes its remedy. A Pod that is bound
+// to one node, such as a DaemonSet's, fails the affinity of all others, which is left out.
 func (v Rules) unschedulable(p *corev1.Pod, message verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
