@@ -126,6 +126,10 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		}
 		if t.lost {
 			t.lost = false
+			if t.returned { // The server answered as if it were gone, and now it is not selected any more.
+				e.finish(t, event.Deleted{Action: event.Gone})
+				continue
+			}
 			e.findRemaining(ctx, t)
 		}
 		if t.view.ended != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // Across is a [Watcher] that serves the views of one kind in many namespaces with one watch across all
-// namespaces. Call Expect before the views are followed. Views that were not expected, views with a
-// selector, and all views of a kind that must not be watched across namespaces have watches of their
-// own.
+// namespaces. Call Expect before the views are followed. Views that were not expected, views that select
+// by fields or by other labels than the first view of the kind, and all views of a kind that must not be
+// watched across namespaces have watches of their own.
 type Across struct {
 	Watcher
 	// Worth reports whether one watch across all namespaces is less work than n watches; nil means
@@ -68,16 +68,16 @@ func (a *Across) join(kind object.Kind, sel object.Selection, m *member) (s *sha
 	a.mu.Lock()
 	s = a.kinds[kind.GVK]
 	a.mu.Unlock()
-	if s == nil || a.Worth == nil || !kind.Namespaced || sel.Namespace == "" || sel.Narrowed() {
+	if s == nil || a.Worth == nil || !kind.Namespaced || sel.Namespace == "" || sel.Fields != "" {
 		return nil, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.begun {
-		return nil, false
-	}
 	if s.members == nil {
-		s.members = map[string][]*member{}
+		s.members, s.labels = map[string][]*member{}, sel.Labels
+	}
+	if s.begun || s.labels != sel.Labels {
+		return nil, false
 	}
 	s.members[sel.Namespace] = append(s.members[sel.Namespace], m)
 	if s.joined++; s.joined == s.expected {
@@ -110,7 +110,7 @@ func (a *Across) share(ctx context.Context, s *sharing, kind object.Kind) {
 		s.refused = true
 		return
 	}
-	s.err = a.Watcher.Watch(ctx, kind, object.Selection{}, s.receive)
+	s.err = a.Watcher.Watch(ctx, kind, object.Selection{Labels: s.labels}, s.receive)
 	// An account may be allowed to watch its own namespaces only.
 	s.refused = !MayPass(s.err)
 }
@@ -126,6 +126,7 @@ type sharing struct {
 	err     error
 
 	mu      sync.Mutex
+	labels  string               // that all members select
 	members map[string][]*member // by namespace
 	joined  int
 	left    int

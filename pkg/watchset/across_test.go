@@ -59,12 +59,15 @@ func (c *cluster) Watch(ctx context.Context, _ object.Kind, sel object.Selection
 func TestAcross(t *testing.T) {
 	for name, tt := range map[string]struct {
 		expected        int // 0 stands for all views
+		labels          func(view int) string
 		worth, refuses  bool
 		watches, across int
 	}{
 		"shared":             {worth: true, watches: 1, across: 1},
 		"not worth it":       {watches: 20},
 		"not allowed":        {worth: true, refuses: true, watches: 21, across: 1},
+		"by labels":          {worth: true, labels: func(int) string { return "set=one" }, watches: 1, across: 1},
+		"by various labels":  {worth: true, labels: func(i int) string { return fmt.Sprint("half=", i%2) }, watches: 11, across: 1},
 		"a view never comes": {expected: 25, worth: true, watches: 1, across: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +88,9 @@ func TestAcross(t *testing.T) {
 				got := make([][]string, views)
 				for i := range views {
 					v := &View{Server: a, Kind: configMaps, Selection: object.Selection{Namespace: fmt.Sprint("n", i)}, Names: []string{"a"}}
+					if tt.labels != nil {
+						v.Selection.Labels = tt.labels(i)
+					}
 					all.Go(func() {
 						_ = v.Follow(ctx, func(c object.Change) { got[i] = append(got[i], say(c)) })
 					})

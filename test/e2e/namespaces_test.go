@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 	})
 	path := file(t, set)
 	k8sconnect(t, kubeconfig, "apply", "-f", path).ends(t, 0).says(t, fmt.Sprint(objects, " created"))
+	plan := file(t, k8sconnect(t, kubeconfig, "diff", "-o", "json", "-f", path).ends(t, 0).stdout.String())
 	for _, tt := range []struct {
 		args []string
 		says string
@@ -38,6 +40,7 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 		{[]string{"wait", "--timeout=100s"}, fmt.Sprint(objects, " met"), circle.Of(16, 48, 48)},
 		{[]string{"owners"}, "k8sconnect", 0},
 		{[]string{"give", ".metadata.labels.team", "--to=other", "--from=k8sconnect", "--dry-run=client"}, "", 0},
+		{[]string{"apply", "--confirm=" + plan}, fmt.Sprint(objects, " unchanged"), 0},
 		{[]string{"delete", "--dry-run=client"}, fmt.Sprint(objects, " deleted"), 0},
 		{[]string{"delete", "--timeout=300s"}, fmt.Sprint(objects, " deleted"), 0},
 	} {
@@ -61,6 +64,49 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 			t.Errorf("%v: %d reads, want at most %d; by object: %v", tt.args, reads, most, single[:min(20, len(single))])
 		}
 		t.Logf("%v of %d objects: %d reads", tt.args, objects, reads)
+	}
+}
+
+// A set in many namespaces is pruned and rolled back by kind, too.
+func TestSetsInManyNamespacesAreReadByKind(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const namespaces, kinds = 34, 3
+	base := namespace(t, c)
+	if out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"), "--kubeconfig="+kubeconfig, "config", "set-context", "--current", "--namespace="+base).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	whole, objects := manyNamespaces(base, namespaces, kinds)
+	fewer, fewerObjects := manyNamespaces(base, namespaces, kinds-1)
+	t.Cleanup(func() {
+		var all sync.WaitGroup
+		for n := range namespaces {
+			all.Go(func() { c.DeleteNamespace(fmt.Sprint(base, "-", n)) })
+		}
+		all.Wait()
+	})
+	set := []string{"--apply-set=many", "--prune", "-f"}
+	k8sconnect(t, kubeconfig, append([]string{"apply"}, append(set, file(t, whole))...)...).ends(t, 0)
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{append([]string{"apply"}, append(set, file(t, fewer))...), fmt.Sprint(objects-fewerObjects, " pruned")},
+		{[]string{"sets", "rollback", "many", "--yes"}, fmt.Sprint(objects-fewerObjects, " created")},
+		{[]string{"sets", "many"}, fmt.Sprint(objects)},
+	} {
+		from := len(p.Requests())
+		k8sconnect(t, kubeconfig, tt.args...).ends(t, 0).says(t, tt.says)
+		var reads []string
+		for _, q := range p.Requests()[from:] {
+			if q.Method == http.MethodGet {
+				reads = append(reads, q.URI)
+			}
+		}
+		if len(reads) > 40 {
+			t.Errorf("%v: %d reads, such as %v", tt.args, len(reads), reads)
+		}
+		t.Logf("%v of %d objects: %d reads", tt.args, objects, len(reads))
 	}
 }
 
