@@ -51,6 +51,8 @@ type Release struct {
 	Unread             []Unread
 	// Gone lists the objects that the upgrade creates again, and Deleted those that it deletes.
 	Gone, Deleted []object.Ref
+	// Autoscaled lists the objects whose replicas the upgrade sets, although an autoscaler sets them, too.
+	Autoscaled []object.Ref
 	// Foreign lists the objects that carry the marks of another release.
 	Foreign []ForeignObject
 	// Next lists commands that make a server-side upgrade succeed, and those that keep an object which

@@ -19,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -184,6 +185,9 @@ func (r *release) judge() {
 		if len(contested) == 0 {
 			continue
 		}
+		if slices.ContainsFunc(contested, isAutoscaled) {
+			out.Autoscaled = append(out.Autoscaled, p.Ref)
+		}
 		for _, c := range contested {
 			for _, o := range c.Owners {
 				owners[o.Manager] = true
@@ -204,6 +208,14 @@ func (r *release) judge() {
 		out.Next = append(out.Next, r.next(slices.Sorted(maps.Keys(owners)), settled))
 	}
 	out.Next = append(out.Next, moves...)
+}
+
+// isAutoscaled reports whether an autoscaler owns a field. Autoscalers write through the scale
+// subresource, as do kubectl scale and k9s.
+func isAutoscaled(c managedfields.Conflict) bool {
+	return slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool {
+		return o.Subresource == "scale" && !exclusive.IsClient(o.Manager)
+	})
 }
 
 // joins reports whether an object is new in the release. Helm compares versions, too, so an object

@@ -39,11 +39,13 @@ type releaseResult struct {
 	Refused    *fault             `json:"refused,omitempty"`
 	Refusals   []unread           `json:"refusals,omitempty"`
 	// The objects that are refused only with --server-side=true.
-	RefusalsServerSide []unread        `json:"refusalsServerSide,omitempty"`
-	Unread             []unread        `json:"unread,omitempty"`
-	Gone               []objectName    `json:"gone,omitempty"`
-	Deleted            []objectName    `json:"deletes,omitempty"`
-	Foreign            []foreignObject `json:"foreign,omitempty"`
+	RefusalsServerSide []unread     `json:"refusalsServerSide,omitempty"`
+	Unread             []unread     `json:"unread,omitempty"`
+	Gone               []objectName `json:"gone,omitempty"`
+	Deleted            []objectName `json:"deletes,omitempty"`
+	// The objects whose replicas the upgrade sets, although an autoscaler sets them, too.
+	Autoscaled []objectName    `json:"autoscaled,omitempty"`
+	Foreign    []foreignObject `json:"foreign,omitempty"`
 	// The commands that settle the conflicts, and that keep objects which another release has taken over.
 	Next []string `json:"next,omitempty"`
 }
@@ -79,7 +81,7 @@ func releaseOf(r event.Release) releaseResult {
 		Namespace: r.Namespace, Name: r.Name, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
 		Manifest: r.Manifest, Objects: r.Objects, Forecast: r.Forecast, Conflicts: orEmpty(releaseConflictsOf(r.Conflicts)),
 		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), RefusalsServerSide: unreadOf(r.RefusalsServerSide), Unread: unreadOf(r.Unread),
-		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Next: r.Next,
+		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Autoscaled: namesOf(r.Autoscaled), Next: r.Next,
 	}
 	for _, f := range r.Foreign {
 		out.Foreign = append(out.Foreign, foreignObject{nameOf(f.Ref), f.Owner, f.Absent})

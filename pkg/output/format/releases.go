@@ -83,6 +83,9 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 			fields("conflict", r.Conflicts)
 		}
 	}
+	for _, ref := range r.Autoscaled {
+		add("autoscaled  %s: an autoscaler sets .spec.replicas again after each upgrade; remove it from the chart", Name(ref))
+	}
 	objects := func(format string, all []event.Unread) {
 		for _, u := range all {
 			add(format, Name(u.Ref))

@@ -1,6 +1,7 @@
 package releases_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,5 +115,22 @@ func TestOnlyHooks(t *testing.T) {
 	status, all, text := s.forecasts(t, "web")
 	if f := all[0]; status != 0 || f.Revision != 1 || !f.ServerSide || f.Objects != 0 || f.Forecast != "ready" {
 		t.Error(text)
+	}
+}
+
+// An autoscaler sets the replicas again after each upgrade (windmill-labs/windmill-helm-charts#543,
+// NatLabRockies/openstudio-server-helm#110), a person does not.
+func TestAutoscaled(t *testing.T) {
+	s := newSite(t, "autoscaled")
+	s.helm.Run(t, "install", "web", folder(t, with(workload, "STRATEGY", "replicas: 1")), "-n", s.namespace)
+	for i, manager := range []string{"kubectl", "vpa-recommender"} {
+		scale := fmt.Sprintf(`{"spec": {"replicas": %d}}`, i+2)
+		_, err := s.of(s.kinds["Deployment"]).Patch(t.Context(), "web", types.MergePatchType, []byte(scale), metav1.PatchOptions{FieldManager: manager}, "scale")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, all, text := s.forecasts(t, "web"); len(flat(all[0].Conflicts)) != 1 || len(all[0].Autoscaled) != i {
+			t.Errorf("%s: %s", manager, text)
+		}
 	}
 }
