@@ -56,6 +56,7 @@ func run() error {
 	pflag.StringVar(&opts.Release, "release", "", "Helm release that owns the objects recreated by the webhook")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.BoolVar(&setup.Deletions, "record-deletions", false, "record who deleted which object")
+	pflag.BoolVar(&setup.Rollouts, "record-rollouts", false, "record who changed the Pod template of which workload")
 	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked, and since when, in the ConfigMap k8sconnect-history in kube-public")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "maximum rate of ownership records, for all replicas together, after an initial burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")

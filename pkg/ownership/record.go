@@ -63,6 +63,9 @@ type Record struct {
 	Deletions        []Deletion  `json:"deletions,omitempty"`
 	DeletionsDropped int         `json:"deletionsDropped,omitempty"`
 	DroppedUntil     metav1.Time `json:"droppedUntil,omitzero"`
+	// Rollouts lists the writes that changed the Pod template of the object, with the latest last.
+	// They are in a record of their own.
+	Rollouts []Rollout `json:"rollouts,omitempty"`
 }
 
 // Object identifies the object to which a record belongs.
@@ -281,6 +284,10 @@ func (r *Record) DeepCopyInto(out *Record) {
 		e.ResourceVersions = slices.Clone(e.ResourceVersions)
 		r.Entries[i].First.DeepCopyInto(&e.First)
 		r.Entries[i].Last.DeepCopyInto(&e.Last)
+	}
+	out.Rollouts = slices.Clone(r.Rollouts)
+	for i := range out.Rollouts {
+		r.Rollouts[i].Time.DeepCopyInto(&out.Rollouts[i].Time)
 	}
 	out.Deletions = slices.Clone(r.Deletions)
 	for i := range out.Deletions {

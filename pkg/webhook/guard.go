@@ -129,6 +129,8 @@ func pathOf(entry string) string {
 		return admission.DeprecationPath
 	case "deletion.k8sconnect.io":
 		return admission.DeletionPath
+	case "rollout.k8sconnect.io":
+		return admission.RolloutPath
 	case reachEntry:
 		return admission.ReachPath
 	}

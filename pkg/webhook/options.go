@@ -60,6 +60,7 @@ type Options struct {
 type Parts struct {
 	Hints        admission.HintSink
 	Deletions    admission.DeletionSink // nil if they are not recorded
+	Rollouts     admission.RolloutSink  // nil if they are not recorded
 	Live         func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	Deprecations admission.Deprecations
 	Definitions  Definitions

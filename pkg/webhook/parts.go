@@ -29,6 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deletions"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/templates"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
@@ -51,6 +52,8 @@ type Setup struct {
 	ExcludeKinds      []schema.GroupKind
 	// Deletions records who deleted which object.
 	Deletions bool
+	// Rollouts records who changed the Pod template of which workload.
+	Rollouts bool
 	// PublicScope publishes which kinds and namespaces are tracked, for readers of a history.
 	PublicScope bool
 	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 means 10.
@@ -94,6 +97,9 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	}
 	if h.deletions != nil {
 		parts.Deletions = h.deletions
+	}
+	if h.templates != nil {
+		parts.Rollouts = h.templates
 	}
 	g := newGuard(client, opts, setup)
 	parts.SelfSigned = g.certificate
@@ -145,8 +151,9 @@ func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue
 type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
-	// deletions is nil if they are not recorded.
+	// deletions and templates are nil if they are not recorded.
 	deletions *deletions.Recorder
+	templates *templates.Recorder
 	events    record.EventBroadcaster
 	reports   record.EventRecorder
 	client    kubernetes.Interface
@@ -179,12 +186,17 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 		h.deletions = deletions.New(store, deletions.Options{Namespace: opts.Namespace, Log: slog.New(logr.ToSlogHandler(opts.Log))})
 		gone = h.deletions
 	}
+	var rollouts tracker.Rollouts
+	if setup.Rollouts {
+		h.templates = templates.New(store, slog.New(logr.ToSlogHandler(opts.Log)))
+		rollouts = h.templates
+	}
 	var public tracker.Public
 	if setup.PublicScope {
 		public = client.CoreV1().ConfigMaps(ownership.ScopeNamespace)
 	}
 	h.tracker, err = tracker.New(tracker.Options{
-		Public: public, Namespace: opts.Namespace, Deletions: gone,
+		Public: public, Namespace: opts.Namespace, Deletions: gone, Rollouts: rollouts,
 		Metadata: objects, Discovery: client.Discovery(), ConfigMaps: client.CoreV1().ConfigMaps(opts.Namespace),
 		Sink: h.recorder, Finish: func() { h.finish() }, Log: opts.Log, Name: setup.Service,
 		Labels: of.labels(), Annotations: of.annotations(),
@@ -206,6 +218,9 @@ func (h *history) Run(ctx context.Context) error {
 	records.Go(func() error { return h.recorder.Run(recording) })
 	if h.deletions != nil {
 		records.Go(func() error { return h.deletions.Run(recording) })
+	}
+	if h.templates != nil {
+		records.Go(func() error { return h.templates.Run(recording) })
 	}
 	var ended error
 	h.finish = func() {

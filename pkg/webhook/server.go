@@ -111,7 +111,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		registry = ctrlmetrics.Registry
 	}
 	handlers, err := admission.New(admission.Options{
-		Hints: parts.Hints, Deletions: parts.Deletions, Live: parts.Live, Values: s.opts.RecordValues, Deprecations: parts.Deprecations, Draining: s.draining.Load, Log: s.opts.Log, Registry: registry,
+		Hints: parts.Hints, Deletions: parts.Deletions, Rollouts: parts.Rollouts, Live: parts.Live, Values: s.opts.RecordValues, Deprecations: parts.Deprecations, Draining: s.draining.Load, Log: s.opts.Log, Registry: registry,
 	})
 	if err != nil {
 		return err

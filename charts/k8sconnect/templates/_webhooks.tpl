@@ -55,6 +55,20 @@
       expression: >-
         !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
 {{- end }}
+{{- if and .Values.admission.ownership .Values.tracking.rollouts }}
+# Who rolls out a workload. An owner that changes its own field causes no other call.
+- name: rollout.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  {{- include "k8sconnect.entry" . | nindent 2 }}
+  rules:
+    - {apiGroups: [apps], apiVersions: [v1], resources: [deployments, statefulsets, daemonsets], scope: Namespaced, operations: [UPDATE]}
+  matchConditions:
+    {{- include "k8sconnect.conditions" . | nindent 4 }}
+    - name: template-changed
+      expression: >-
+        object != null && oldObject != null && object.spec.template != oldObject.spec.template
+{{- end }}
 {{- if .Values.admission.deprecation }}
 - name: deprecation.k8sconnect.io
   clientConfig:

@@ -24,6 +24,7 @@ const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
 	DeletionPath    = "/deletion"
+	RolloutPath     = "/rollout"
 	// ReachPath is called for the writes that test whether the API server's calls get through.
 	ReachPath = "/reach"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	Hints HintSink
 	// Deletions receives hints about deletions. It may be nil.
 	Deletions DeletionSink
+	// Rollouts receives hints about changed Pod templates. It may be nil.
+	Rollouts RolloutSink
 	// Live returns what is tracked about an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Values adds values to hints, for the few paths whose values may be recorded.
@@ -63,6 +66,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate,
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		DeletionPath:    deletions{sink: opts.Deletions, count: count}.evaluate,
+		RolloutPath:     rollouts{sink: opts.Rollouts, count: count}.evaluate,
 		ReachPath:       echo,
 	} {
 		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: limit, draining: draining}

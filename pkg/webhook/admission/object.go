@@ -28,6 +28,7 @@ type metadata struct {
 	Namespace       string                      `json:"namespace"`
 	UID             types.UID                   `json:"uid"`
 	ResourceVersion string                      `json:"resourceVersion"`
+	Generation      int64                       `json:"generation"`
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
 	Labels          map[string]string           `json:"labels"`
 	Annotations     map[string]string           `json:"annotations"`

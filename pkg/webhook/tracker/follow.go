@@ -220,6 +220,9 @@ func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if list && f.collect(o) {
 		return
 	}
+	if !list {
+		f.rolled(o)
+	}
 	f.do(func(s *state) []*pendingChange { return s.onObject(f.watched, o, list, time.Now()) })
 }
 

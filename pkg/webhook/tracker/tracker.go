@@ -77,6 +77,8 @@ type Options struct {
 	ExcludeKinds        []schema.GroupKind
 	// Deletions receives deleted objects; it may be nil.
 	Deletions Deletions
+	// Rollouts receives the versions of workloads; it may be nil.
+	Rollouts Rollouts
 	// Grace is how long a change waits for its hint; half a second by default. A hint is sent
 	// before its change, but may be read later.
 	Grace time.Duration
