@@ -75,4 +75,13 @@ type RevisionChange struct {
 	User string
 }
 
+// Rollout is a recorded write that changed a Pod template. Before and After identify the templates;
+// see ownership.TemplateDigest.
+type Rollout struct {
+	Time          time.Time
+	User          string
+	Writer        *managedfields.Owner // nil if unknown
+	Before, After string
+}
+
 func (Past) event() {}

@@ -29,7 +29,7 @@ func TestReplay(t *testing.T) {
 		for i, one := range templates {
 			kept = append(kept, replicaSet(i+1, one, ""))
 		}
-		found, _, err := rollouts.Of(web, kept, nil)
+		found, _, err := rollouts.Of(web, kept, rollouts.Recorded{})
 		if err != nil {
 			t.Fatal(err)
 		}

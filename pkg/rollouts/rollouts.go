@@ -43,16 +43,23 @@ const (
 	hashLabel             = "pod-template-hash"
 )
 
+// Recorded is what the webhook recorded about a workload. The zero value is valid.
+type Recorded struct {
+	Transitions []event.Transition
+	// Rollouts are the writes of the template, with the latest last.
+	Rollouts []event.Rollout
+}
+
 // Of returns the revisions of a workload, with the newest first, and the transitions that are not
 // part of a revision. kept contains ReplicaSets or ControllerRevisions; those of other objects are
 // ignored. An error means that managed fields cannot be decoded.
-func Of(workload *unstructured.Unstructured, kept []*unstructured.Unstructured, recorded []event.Transition) ([]event.Revision, []event.Transition, error) {
+func Of(workload *unstructured.Unstructured, kept []*unstructured.Unstructured, recorded Recorded) ([]event.Revision, []event.Transition, error) {
 	entries, err := managedfields.Entries(workload)
 	if err != nil {
 		return nil, nil, err
 	}
 	all := statesOf(workload, kept)
-	w := &witness{entries: entries, recorded: recorded, used: make([]bool, len(recorded))}
+	w := &witness{entries: entries, recorded: recorded.Transitions, used: make([]bool, len(recorded.Transitions))}
 	out := make([]event.Revision, len(all))
 	for i := range all {
 		out[i] = all[i].revision
@@ -60,7 +67,9 @@ func Of(workload *unstructured.Unstructured, kept []*unstructured.Unstructured, 
 			compared(&out[i], all[i-1], all[i])
 		}
 	}
-	w.join(out, all)
+	w.join(out, all, recorded.Rollouts)
+	sent(out, all, recorded.Rollouts, workload.GetUID())
+	w.absorb(out)
 	for i := range out {
 		if i > 0 {
 			w.attribute(out[i].Changes, all[i-1], all[i:])

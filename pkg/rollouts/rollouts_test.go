@@ -170,6 +170,11 @@ func TestRevisions(t *testing.T) {
 			kept: []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(2, two, "")},
 			want: []string{"2 images, live", "  " + image + ": 1 > 2 by kubectl-set (Update)", "1 created"},
 		},
+		"kubectl apply is no policy": {
+			live: deployment(two, entry("flux", "Apply", 1, `{'f:replicas': {}}`), entry("kubectl-client-side-apply", "Update", 2, ownsImage)),
+			kept: []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(2, two, "")},
+			want: []string{"2 images, live", "  " + image + ": 1 > 2 by kubectl-client-side-apply (Update)", "1 created"},
+		},
 		"restart": {
 			live: deployment(pods("1", 2), entry("kubectl-rollout", "Update", 2, ownsRestart)),
 			kept: []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(2, pods("1", 2), "")},
@@ -234,6 +239,31 @@ func TestRevisions(t *testing.T) {
 			recorded: []event.Transition{transition(2, "", "", "kubectl-set", "jane")},
 			want:     []string{"3 images, live", "  " + image + ": 2 > 3 by ?", "2 images", "  " + image + ": 1 > 2 by ?", "1 created"},
 		},
+		"given, with the same value": {
+			live: deployment(three),
+			kept: []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(4, two, ""), replicaSet(5, three, "")},
+			recorded: []event.Transition{func() event.Transition {
+				given := transition(3, "", "", "flux", "jane")
+				given.Kind = "given"
+				return given
+			}()},
+			want: []string{"5 images, live", "  " + image + ": 2 > 3 by ?", "4 images since 1", "  " + image + ": 1 > 2 by ?", "1 created"},
+		},
+		"recorded, and taken again before the controller acted": {
+			live:     deployment(three),
+			kept:     []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(9, two, ""), replicaSet(10, three, "")},
+			recorded: []event.Transition{transition(5, "1", "2", "kubectl-set", "jane"), transition(6, "2", "7", "flux", "ci")},
+			want:     []string{"10 images, live", "  " + image + ": 2 > 3 by ?", "9 images since 1", "  " + image + ": 1 > 2 by ?", "1 created"},
+		},
+		"recorded, and an undo": {
+			live:     deployment(two),
+			kept:     []*unstructured.Unstructured{replicaSet(1, one, ""), keptSince(2, 8, two, "2"), replicaSet(3, three, "")},
+			recorded: []event.Transition{transition(6, "3", "2", "kubectl-set", "jane")},
+			want: []string{
+				"8 undo of 2 since 3, time unknown, live", "  " + image + ": 3 > 2 by ?", "3 images", "  " + image + ": 2 > 3 by ?",
+				"2 images", "  " + image + ": 1 > 2 by ?", "1 created",
+			},
+		},
 		"another object's ReplicaSet": {
 			live: func() *unstructured.Unstructured { u := deployment(one); u.SetUID("other"); return u }(),
 			kept: []*unstructured.Unstructured{replicaSet(1, two, "")},
@@ -242,7 +272,7 @@ func TestRevisions(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, rest, err := rollouts.Of(tt.live, tt.kept, tt.recorded)
+			got, rest, err := rollouts.Of(tt.live, tt.kept, rollouts.Recorded{Transitions: tt.recorded})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -278,7 +308,7 @@ func TestControllerRevisions(t *testing.T) {
 	}
 	live := deployment(pods("1", 0))
 	live.SetKind("StatefulSet")
-	got, _, err := rollouts.Of(live, []*unstructured.Unstructured{kept(1, 3, "1"), kept(2, 2, "2")}, nil)
+	got, _, err := rollouts.Of(live, []*unstructured.Unstructured{kept(1, 3, "1"), kept(2, 2, "2")}, rollouts.Recorded{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +321,7 @@ func TestControllerRevisions(t *testing.T) {
 	live = deployment(pods("3", 0))
 	live.SetKind("StatefulSet")
 	twice := []*unstructured.Unstructured{numbered(kept(1, 1, "1"), 1), numbered(kept(2, 4, "2"), 4), numbered(kept(3, 5, "3"), 5)}
-	if got, _, err = rollouts.Of(live, twice, nil); err != nil {
+	if got, _, err = rollouts.Of(live, twice, rollouts.Recorded{}); err != nil {
 		t.Fatal(err)
 	}
 	want = []string{"5 undo, live", "  " + image + ": 2 > 3 by ?", "4 undo since 1", "  " + image + ": 1 > 2 by ?", "1 created"}
@@ -304,7 +334,7 @@ func TestControllerRevisions(t *testing.T) {
 
 	live.SetCreationTimestamp(metav1.NewTime(minute(4)))
 	adopted := []*unstructured.Unstructured{numbered(kept(1, 1, "1"), 6), numbered(kept(2, 2, "3"), 6)}
-	if got, _, err = rollouts.Of(live, adopted, nil); err != nil {
+	if got, _, err = rollouts.Of(live, adopted, rollouts.Recorded{}); err != nil {
 		t.Fatal(err)
 	}
 	want = []string{"2 images, live", "  " + image + ": 1 > 3 by ?", "1 created"}

@@ -2,11 +2,13 @@ package rollouts
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // witness knows who wrote what: from the live object's managed fields, and from the webhook's
@@ -47,18 +49,22 @@ func (w *witness) attribute(changes []event.RevisionChange, before state, later 
 	}
 }
 
-// join sets writers and users from the webhook's records. A record has only the time of a path's
-// last transition, so a transition is joined only if it fits one revision. Times are in whole
-// seconds: a transition in the second in which a revision was made may belong to the next one.
-func (w *witness) join(revisions []event.Revision, states []state) {
+// join sets writers and users from the webhook's records of takeovers. A record has only the time of
+// a path's last transition, so a transition is joined only if it fits one revision. Times are in
+// whole seconds: a transition in the second in which a revision was made may belong to the next one.
+//
+// An owner that changes its own value makes no transition. So a transition is not joined if the path
+// may have been written again in the period: if there are later transitions of it, or several writes
+// of the template. Nor is one joined to an undo, whose period has no known end.
+func (w *witness) join(revisions []event.Revision, states []state, rollouts []event.Rollout) {
 	for i, t := range w.recorded {
-		if t.Gap || t.Cut || len(t.To) != 1 {
+		if t.Gap || t.Cut || len(t.To) != 1 || t.Kind != string(ownership.Taken) {
 			continue
 		}
 		var fits []*event.RevisionChange
 		for n := 1; n < len(states); n++ {
 			from, to := window(states[n-1], states[n])
-			if t.Last.Before(from) || t.Last.After(to) {
+			if t.Last.Before(from) || t.Last.After(to) || undone(states[n]) || writesIn(rollouts, from, to) > 1 || w.laterOf(t, to) {
 				continue
 			}
 			for c := range revisions[n].Changes {
@@ -73,6 +79,40 @@ func (w *witness) join(revisions []event.Revision, states []state) {
 		}
 	}
 }
+
+// absorb marks the transitions that repeat what a revision says.
+func (w *witness) absorb(revisions []event.Revision) {
+	for i, t := range w.recorded {
+		if t.Gap || t.Cut || len(t.To) != 1 {
+			continue
+		}
+		for _, r := range revisions {
+			for _, c := range r.Changes {
+				same := c.Writer != nil && c.Writer.SameEntry(t.To[0]) && c.User == t.User && c.Time.Truncate(time.Second).Equal(t.Last.Truncate(time.Second))
+				w.used[i] = w.used[i] || same && isOf(t, c)
+			}
+		}
+	}
+}
+
+func (w *witness) laterOf(t event.Transition, to time.Time) bool {
+	return slices.ContainsFunc(w.recorded, func(o event.Transition) bool {
+		return o.Path == t.Path && o.Last.After(t.Last) && !o.Last.After(to)
+	})
+}
+
+func writesIn(rollouts []event.Rollout, from, to time.Time) (n int) {
+	for _, one := range rollouts {
+		if !one.Time.Before(from) && !one.Time.After(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// undone reports whether the period of a revision has no known end: a ReplicaSet that is used again is
+// written later, too.
+func undone(s state) bool { return s.again && !s.timed }
 
 func isOf(t event.Transition, c event.RevisionChange) bool {
 	if t.Path != c.Path.String() || c.Order {
@@ -117,9 +157,10 @@ func (w *witness) owners(p fieldpath.Path) []managedfields.Owner {
 }
 
 // ownsOnlyImages reports whether an owner owns nothing in the template but images and annotations,
-// as tools do that follow a registry. People do not count: kubectl set image looks the same.
+// as tools do that follow a registry. kubectl does not count: set image looks the same, and so does a
+// client-side apply after another tool took the rest.
 func (w *witness) ownsOnlyImages(o managedfields.Owner) bool {
-	if managedfields.IsPerson(o.Manager) || managedfields.IsControlPlane(o.Manager) {
+	if strings.HasPrefix(o.Manager, "kubectl") || managedfields.IsControlPlane(o.Manager) {
 		return false
 	}
 	only, any := true, false

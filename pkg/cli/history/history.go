@@ -168,7 +168,11 @@ func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target
 	if err != nil {
 		return past, err
 	}
-	past.Revisions, past.Records.Transitions, err = rollouts.Of(u, kept, past.Records.Transitions)
+	recorded := rollouts.Recorded{Transitions: past.Records.Transitions}
+	if recorded.Rollouts, err = owners.Rollouts(ctx, reader, u); err != nil {
+		return past, err
+	}
+	past.Revisions, past.Records.Transitions, err = rollouts.Of(u, kept, recorded)
 	if err != nil {
 		return past, fmt.Errorf("%s: %w", past.Ref, err)
 	}

@@ -102,6 +102,9 @@ func RevisionValues(c managedfields.Change) string {
 // RevisionWriter says who made a change, as far as that is known.
 func RevisionWriter(c event.RevisionChange, now time.Time) string {
 	if c.Writer == nil {
+		if c.User != "" {
+			return "by the user " + text.Printable(c.User) + "; manager unknown"
+		}
 		if owners := OwnerList(c.Owners, now); owners != "" {
 			return "writer unknown; owned now by " + owners
 		}
