@@ -8,11 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -21,8 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
-
-const atOnce = 8
 
 // Server is the part of the API client that the engine needs.
 type Server interface {
@@ -54,9 +50,11 @@ type Engine struct {
 	Wish   transfer.Wish
 	DryRun object.DryRun
 	// Admit may return an error to refuse an object. OnGive is called with each object and the fields
-	// that it gave, or would give in a dry run. Calls may be concurrent. Both may be nil.
-	Admit  func(live *unstructured.Unstructured) error
-	OnGive func(live *unstructured.Unstructured, moves []event.Move)
+	// that it would give. Calls may be concurrent. BeforeWrites is called once each object has been
+	// decided, before the first write. All may be nil.
+	Admit        func(live *unstructured.Unstructured) error
+	OnGive       func(live *unstructured.Unstructured, moves []event.Move)
+	BeforeWrites func()
 	// Lenient ignores objects in which the giver owns no fields.
 	Lenient bool
 	// Emit is called for each event, one at a time.
@@ -81,7 +79,8 @@ func (e *IncompleteError) Error() string {
 // Undetermined reports whether the result of some object is unknown.
 func (e *IncompleteError) Undetermined() bool { return e.Unknown > 0 }
 
-// Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed.
+// Run transfers the fields of all targets. It reads and decides all of them before it writes one. It
+// returns an *IncompleteError if some transfers failed.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	refs := make([]object.Ref, len(targets))
 	for i, t := range targets {
@@ -93,32 +92,30 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	var incomplete IncompleteError
 	var contested contest
 	known := survey{wish: e.Wish, owners: map[string]bool{}}
-	var work errgroup.Group
-	work.SetLimit(atOnce)
-	e.read(ctx, targets, func(t Target, live *unstructured.Unstructured) {
-		work.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
-			out, entries := e.give(ctx, t, live)
-			mu.Lock()
-			defer mu.Unlock()
-			known.add(out, entries)
-			switch {
-			case out.Action == event.Unknown:
-				incomplete.Unknown++
-			case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Undeclared }):
-				incomplete.Refused++
-			}
-			if out.Next != nil && len(out.Next.After) > 0 {
-				incomplete.Contested++
-				contested.add(out.Next.After)
-			}
-			e.Emit(out)
-			return nil
-		})
-	})
-	_ = work.Wait()
+	report := func(out event.Given, entries []managedfields.Entry) {
+		mu.Lock()
+		defer mu.Unlock()
+		known.add(out, entries)
+		switch {
+		case out.Action == event.Unknown:
+			incomplete.Unknown++
+		case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Undeclared }):
+			incomplete.Refused++
+		}
+		if out.Next != nil && len(out.Next.After) > 0 {
+			incomplete.Contested++
+			contested.add(out.Next.After)
+		}
+		e.Emit(out)
+	}
+	ready := e.decideAll(ctx, targets, report)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e.BeforeWrites != nil {
+		e.BeforeWrites()
+	}
+	e.writeAll(ctx, ready, report)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -137,80 +134,6 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 		return &incomplete
 	}
 	return nil
-}
-
-// read calls visit for each target, one at a time. live is nil for a target that must be read by
-// itself.
-func (e *Engine) read(ctx context.Context, targets []Target, visit func(t Target, live *unstructured.Unstructured)) {
-	kinds := map[schema.GroupVersionKind][]Target{}
-	seen := map[object.Ref]bool{}
-	for _, t := range targets {
-		if e.Reader == nil || seen[t.Ref] {
-			visit(t, nil)
-			continue
-		}
-		seen[t.Ref] = true
-		kinds[t.Kind.GVK] = append(kinds[t.Kind.GVK], t)
-	}
-	for _, of := range kinds {
-		refs := make([]object.Ref, len(of))
-		for i, t := range of {
-			refs[i] = t.Ref
-		}
-		e.Reader.Live(ctx, of[0].Kind, refs, func(i int, live *unstructured.Unstructured, _ error) { visit(of[i], live) })
-	}
-}
-
-// give transfers the fields of one object. live may be nil.
-func (e *Engine) give(ctx context.Context, t Target, live *unstructured.Unstructured) (event.Given, []managedfields.Entry) {
-	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
-	for attempts := retry.At(t.Ref); ; live = nil {
-		var err error
-		if live == nil {
-			if live, err = e.Server.Get(ctx, t.Kind, t.Ref); err != nil {
-				return e.unknown(out, err), nil
-			}
-		}
-		attempts.OnRead(live)
-		wish, done, entries, err := e.wish(ctx, live, t)
-		if err != nil {
-			out = e.refused(out, err, entries)
-			if out.Action == event.Unchanged {
-				out.Next = e.remains(ctx, t, live, wish, entries)
-			}
-			return out, entries
-		}
-		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
-		if len(done.Given) == 0 {
-			out.Action = event.Unchanged
-			out.Next = e.remains(ctx, t, live, wish, entries)
-			return out, entries
-		}
-		if e.Admit != nil {
-			if err := e.Admit(live); err != nil {
-				return event.Given{Ref: out.Ref, DryRun: out.DryRun, Action: event.Failed, Err: err}, entries
-			}
-		}
-		out.Next = e.forecast(ctx, t, live, wish, entries, done)
-		message, err := e.send(ctx, t, live, done.Entries)
-		if apierrors.IsConflict(err) {
-			if err := attempts.Again(ctx); err != nil {
-				return e.unknown(out, err), nil
-			}
-			continue
-		}
-		if apierrors.IsRequestEntityTooLargeError(err) {
-			return event.Given{Ref: out.Ref, DryRun: out.DryRun, Action: event.Failed, Err: err}, entries
-		}
-		if err != nil {
-			return e.unknown(out, err), entries
-		}
-		if e.OnGive != nil {
-			e.OnGive(live, out.Moves)
-		}
-		out.Action, out.Reason = event.Handed, message
-		return out, entries
-	}
 }
 
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {

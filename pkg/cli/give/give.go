@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
@@ -44,6 +45,7 @@ type flags struct {
 	inventoryOf    string
 	move           moveFlags
 	others         others.Flags
+	config         config.Flags
 	dryRun         string
 	output         string
 }
@@ -149,6 +151,7 @@ func (f *flags) add(cmd *cobra.Command) {
 		"Objects that KIND/NAMESPACE/NAME applies: a Flux Kustomization or HelmRelease, or an Argo CD Application")
 	f.move.add(flags)
 	f.target.Add(cmd)
+	f.config.Add(cmd)
 	f.others.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	verb.OutputFlag(cmd, &f.output, output.OfGive, "")
@@ -171,6 +174,8 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	} else {
 		wish, wishErr = f.wish(paths, receiver)
 	}
+	files := selection.targets.Files.Files
+	_, settingsErr := f.config.Read(in, files.Filenames, files.Kustomize)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
@@ -178,7 +183,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
 	o.others = f.others
-	return o, errors.Join(targetsErr, pathErr, moveErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, pathErr, moveErr, settingsErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // scope returns the selection of objects whose fields change owners, and the field manager that
@@ -313,6 +318,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 		o.engine.Admit = func(live *unstructured.Unstructured) error { return others.Refusal(live, o.engine.Wish.To) }
 	}
 	o.engine.OnGive = claimed.Given
+	o.engine.BeforeWrites = func() { claimed.Warn(o.out.Print) }
 	o.engine.Server, o.engine.Reader = client, client
 	o.engine.Emit = func(e event.Event) {
 		given, ok := e.(event.Given)
@@ -320,7 +326,6 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 		o.out.Print(e)
 	}
 	err = o.engine.Run(ctx, targets)
-	claimed.Warn(o.out.Print)
 	if released && o.engine.DryRun == object.DryRunNone {
 		o.out.Print(event.Warned{Text: "released fields keep their values but have no owner: the next apply that sets one overwrites it without a conflict"})
 	}

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -87,6 +89,21 @@ func parseRelease(flag, given string) (*inventory.Release, error) {
 		return nil, object.Hinted("helm list -A shows the namespace and the name", "%s=%s: not NAMESPACE/NAME", flag, given)
 	}
 	return &inventory.Release{Namespace: namespace, Name: name}, nil
+}
+
+// claim returns the claim on an object of the party; it is empty for a set.
+func (p party) claim() applyset.Claim {
+	switch {
+	case p.release != nil:
+		return applyset.Claim{Of: "Helm release", Name: p.release.Namespace + "/" + p.release.Name}
+	case p.inventory != nil:
+		tool := "Flux "
+		if p.inventory.Kind().Kind == "Application" {
+			tool = "Argo CD "
+		}
+		return applyset.Claim{Of: tool + p.inventory.Kind().Kind, Name: p.inventory.Namespace + "/" + p.inventory.Name}
+	}
+	return applyset.Claim{}
 }
 
 // tool returns what a move needs to know about a party.
@@ -206,7 +223,19 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 	for i, t := range found {
 		targets[i] = move.Target{Kind: t.Kind, Ref: t.Ref}
 	}
-	e := &move.Engine{Server: server, From: from, To: to, DryRun: o.engine.DryRun, Emit: o.out.Print}
+	var claimed others.Collector
+	e := &move.Engine{
+		Server: server, From: from, To: to, DryRun: o.engine.DryRun, Emit: o.out.Print,
+		Admit: func(live *unstructured.Unstructured) error {
+			third := others.Without(others.ClaimsOf(live), o.from.claim(), o.to.claim())
+			if len(third) > 0 && o.others.Refuses() {
+				return others.Refused(third[0])
+			}
+			claimed.Moved(live, third)
+			return nil
+		},
+		BeforeWrites: func() { claimed.WarnMoved(o.out.Print) },
+	}
 	open, err := e.Run(ctx, targets)
 	if len(open) > 0 && ctx.Err() == nil {
 		o.out.Print(event.Warned{Text: left(open, from, to)})

@@ -106,9 +106,14 @@ func Refusal(live *unstructured.Unstructured, manager string) error {
 		}
 	}
 	for _, c := range ClaimsOf(live) {
-		return object.Hinted("to write it nevertheless, use --"+Flag+"="+Warn, "it belongs to %s (%s), and --%s=%s applies", c, c.Mark, Flag, Refuse)
+		return Refused(c)
 	}
 	return nil
+}
+
+// Refused returns the error for an object with this claim.
+func Refused(c applyset.Claim) error {
+	return object.Hinted("to write it nevertheless, use --"+Flag+"="+Warn, "it belongs to %s (%s), and --%s=%s applies", c, c.Mark, Flag, Refuse)
 }
 
 // Collector collects the objects that a run writes although another tool applies them.
@@ -194,6 +199,27 @@ func (c *Collector) Given(live *unstructured.Unstructured, moves []event.Move) {
 	}
 }
 
+// Moved records an object that a move takes from one tool to another. A third tool than these keeps its
+// marks on the object. Calls may be concurrent.
+func (c *Collector) Moved(live *unstructured.Unstructured, third []applyset.Claim) {
+	for _, claim := range third {
+		c.add(claim, object.RefOf(live), 0, 0)
+	}
+}
+
+// Without returns the claims that are not one of these owners'.
+func Without(claims []applyset.Claim, owners ...applyset.Claim) []applyset.Claim {
+	return slices.DeleteFunc(claims, func(c applyset.Claim) bool {
+		return slices.ContainsFunc(owners, func(o applyset.Claim) bool { return o.Of == c.Of && isName(c.Name, o.Name) })
+	})
+}
+
+// isName reports whether a mark names NAMESPACE/NAME. Argo CD omits its own namespace.
+func isName(mark, name string) bool {
+	_, short, _ := strings.Cut(name, "/")
+	return mark == name || mark == short
+}
+
 // Warn warns once about each tool, and forgets the objects.
 func (c *Collector) Warn(emit func(event.Event)) { c.warn(emit, c.written) }
 
@@ -205,6 +231,17 @@ func (c *Collector) WarnDeleted(emit func(event.Event)) {
 			again = strings.Replace(again, "them", "it", 1)
 		}
 		return again
+	})
+}
+
+// WarnMoved is [Collector.Warn] for moves.
+func (c *Collector) WarnMoved(emit func(event.Event)) {
+	c.warn(emit, func(claim applyset.Claim, one *claimed) string {
+		them := "them"
+		if len(one.refs) == 1 {
+			them = "it"
+		}
+		return "the move leaves its marks, and its next " + tools()[claim.Of].next + " still applies " + them
 	})
 }
 

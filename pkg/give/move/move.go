@@ -62,12 +62,16 @@ type Target struct {
 	Ref  object.Ref
 }
 
-// Engine moves objects. All fields but DryRun are required.
+// Engine moves objects. Server, From, To and Emit are required.
 type Engine struct {
 	Server   Server
 	From, To Tool
 	DryRun   object.DryRun
-	Emit     func(event.Event)
+	// Admit is called with each object that would be moved; an error refuses it. BeforeWrites is called
+	// once each object has been read, before the first write. Both may be nil.
+	Admit        func(live *unstructured.Unstructured) error
+	BeforeWrites func()
+	Emit         func(event.Event)
 }
 
 // IncompleteError counts the objects that were not moved.
@@ -91,11 +95,18 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 	e.Emit(event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}})
 	e.Emit(event.PhaseStarted{Index: 0})
 	var incomplete IncompleteError
-	for _, t := range targets {
+	plans := make([]*plan, len(targets))
+	for i, t := range targets {
+		plans[i] = e.plan(ctx, t)
+	}
+	if e.BeforeWrites != nil {
+		e.BeforeWrites()
+	}
+	for i, t := range targets {
 		if ctx.Err() != nil {
 			return open, context.Cause(ctx)
 		}
-		out, isOpen := e.one(ctx, t)
+		out, isOpen := e.one(ctx, t, plans[i])
 		switch out.Action { //nolint:exhaustive // the other actions are successes
 		case event.Failed:
 			incomplete.Failed++
@@ -113,24 +124,43 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 	return open, nil
 }
 
+// plan is how one object moves, decided from one of its versions. If err is set, the object is not
+// moved.
+type plan struct {
+	live  *unstructured.Unstructured
+	steps []step
+	err   error
+	// unknown means that the object could not be read.
+	unknown bool
+}
+
+// plan reads an object and decides its steps. It writes nothing.
+func (e *Engine) plan(ctx context.Context, t Target) *plan {
+	live, err := e.Server.Get(ctx, t.Kind, t.Ref)
+	if err != nil {
+		return &plan{err: err, unknown: true}
+	}
+	p := &plan{live: live}
+	if p.steps, p.err = e.steps(live); p.err == nil && len(p.steps) > 0 && e.Admit != nil {
+		p.err = e.Admit(live)
+	}
+	return p
+}
+
 // one moves one object, in this order: the mark that makes the old tool keep it, then the marks of the
 // new tool, then the owners. After each request, the old tool either still owns the object or keeps
-// it, so neither tool deletes it.
-func (e *Engine) one(ctx context.Context, t Target) (out event.Given, isOpen bool) {
+// it, so neither tool deletes it. If another client has written since the plan, one plans again.
+func (e *Engine) one(ctx context.Context, t Target, p *plan) (out event.Given, isOpen bool) {
 	out = event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
-	for attempts := retry.At(t.Ref); ; {
-		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
-		if err != nil {
-			out.Action, out.Err = event.Unknown, err
+	for attempts := retry.At(t.Ref); ; p = e.plan(ctx, t) {
+		if p.err != nil {
+			if out.Action, out.Err = event.Failed, p.err; p.unknown {
+				out.Action = event.Unknown
+			}
 			return out, false
 		}
-		attempts.OnRead(live)
-		steps, err := e.steps(live)
-		if err != nil {
-			out.Action, out.Err = event.Failed, err
-			return out, false
-		}
-		done, err := e.carryOut(ctx, t, live, steps)
+		attempts.OnRead(p.live)
+		done, err := e.carryOut(ctx, t, p.live, p.steps)
 		if apierrors.IsConflict(err) {
 			if err := attempts.Again(ctx); err != nil {
 				out.Action, out.Err = event.Unknown, err
