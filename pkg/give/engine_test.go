@@ -340,7 +340,7 @@ func TestInterrupted(t *testing.T) {
 	why := errors.New("Ctrl-C")
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	s.server.between = func(*fake, string) { stop(why) }
+	s.server.after = func(*fake, string, string) { stop(why) }
 	if err := s.engine.Run(ctx, targets); !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
