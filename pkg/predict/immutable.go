@@ -41,12 +41,27 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 		return what + " by an apply", "resize it in place (Kubernetes 1.33 and newer): " + resize
 	case contains:
 		advice += " (" + errHoldsMore.Error() + ")"
+	case refusal != nil && p.lacksProbe(ctx, server, in, refusal):
+		advice += "; it is unknown whether --recreate would help: to check it needs the right to patch an object of any name"
 	case refusal != nil:
 		advice += "; --recreate would not help, because the server would also refuse the manifest as a new object: " + reasonAlone(in, refusal)
 	default:
 		advice += ", or delete and recreate the object with --recreate=" + in.Item.Resource()
 	}
 	return what, advice
+}
+
+// lacksProbe reports whether the dry run as a new object was refused because we may not patch an object
+// with its name, which says nothing about the manifest.
+func (p Predictor) lacksProbe(ctx context.Context, server Server, in *Prediction, refusal error) bool {
+	permissions, ok := server.(Permissions)
+	if !ok {
+		return false
+	}
+	twin := in.Item
+	twin.Name = twinName(twin.Name)
+	_, lacks := errors.AsType[*DeniedError](Denied(ctx, permissions, twin, refusal))
+	return lacks
 }
 
 // asNew returns the answer to a dry run that submits the manifest as a new object. If the words of
