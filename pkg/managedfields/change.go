@@ -10,7 +10,7 @@ import (
 type Conflict struct {
 	Path fieldpath.Path
 	// Yours is the manifest's value, and Live is the object's. HasLive distinguishes a missing
-	// value from null.
+	// value from null. If several items of a list have the key in Path, Live contains all of them.
 	Yours, Live any
 	HasLive     bool
 	// SameValue means that Yours and Live are spellings of one value, so taking the path would
@@ -18,6 +18,13 @@ type Conflict struct {
 	SameValue bool
 	// Owners are all owners of the path itself, or of a path above or below it, sorted.
 	Owners []Owner
+}
+
+// Repeated reports whether the object has several list items with the key in Path. Server-side apply
+// accepts only one.
+func (c Conflict) Repeated() bool {
+	_, several := c.Live.([]any)
+	return several && c.Path[len(c.Path)-1].Key != nil
 }
 
 // Change returns the change that taking the path would make.

@@ -111,7 +111,7 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	var out []managedfields.Conflict
 	fieldpath.Each(paths, func(p fieldpath.Path) {
 		c := managedfields.Conflict{Path: p.Clone()}
-		c.Live, c.HasLive = c.Path.Get(t.live)
+		c.Live, c.HasLive = allAt(t.live, c.Path)
 		var declared bool
 		if c.Yours, declared = c.Path.Get(t.manifest); !declared {
 			c.Yours, _ = c.Path.Get(t.answer)
@@ -121,6 +121,25 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	})
 	managedfields.SortConflicts(out)
 	return out
+}
+
+// allAt returns the value at a path, or all list items with its key if there are several (k/k#113482).
+func allAt(object map[string]any, p fieldpath.Path) (any, bool) {
+	v, has := p.Get(object)
+	last := p[len(p)-1:]
+	if !has || last[0].Key == nil {
+		return v, has
+	}
+	list, _ := p[:len(p)-1].Get(object)
+	all, _ := list.([]any)
+	same := slices.DeleteFunc(slices.Clone(all), func(item any) bool {
+		_, is := last.GetIn([]any{item})
+		return !is
+	})
+	if len(same) > 1 {
+		return same, true
+	}
+	return v, true
 }
 
 // withoutLastApplied removes the conflicts at paths whose live value was last set by client-side

@@ -134,7 +134,11 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 			lines = append(lines, fmt.Sprintf("  %s   and so on for %s", format.Pad("", len(way.word)), text.Count(more, "more path")))
 		}
 	}
-	lines = append(lines, "  agree      put the live value into the manifest")
+	agree := "  agree      put the live value into the manifest"
+	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return slices.ContainsFunc(a.Conflicts, managedfields.Conflict.Repeated) }) {
+		agree += "; not possible for an item that is there more than once"
+	}
+	lines = append(lines, agree)
 	refused := slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.Err != nil })
 	if manager := soleOwner(conflicts); manager != "" && !refused {
 		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # you take over all its fields; those not in the manifest are removed")
