@@ -65,6 +65,9 @@ func Read(text []byte) (Document, error) {
 		Objects []documentObject     `json:"objects"`
 		Summary map[event.Action]int `json:"summary"`
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return Document{}, object.Hinted("run diff again, and look at its exit status", "it is empty, as after a diff that failed")
+	}
 	if err := decode(text, &in); err != nil {
 		return Document{}, err
 	}
