@@ -222,6 +222,7 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 		without = more
 	}
 	if without != nil {
+		restoreAlias(in.Body, without)
 		if answer, err = server.Update(ctx, in.Item.Kind, without, p.probe()); err != nil {
 			return err
 		}

@@ -147,7 +147,8 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 		return nil, answer, nil
 	}
 	for i := range conflicts {
-		conflicts[i].SameValue = in.hasPath(conflicts[i].Path) && conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
+		path := conflicts[i].Path
+		conflicts[i].SameValue = in.hasPath(path) && path.Same(in.Live.Object, in.Answer.Object) && !in.followsSurplus(path)
 	}
 	return conflicts, nil, nil
 }

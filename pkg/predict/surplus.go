@@ -116,6 +116,30 @@ func withAlias(in *Prediction, found []exclusive.Addition) []exclusive.Addition 
 	return append(found, exclusive.Addition{Path: path, Value: v, Owners: found[i].Owners})
 }
 
+// followsSurplus reports whether the path is the alias of a serviceAccountName that the apply removes. The
+// answer still has the alias of that name.
+func (in *Prediction) followsSurplus(path fieldpath.Path) bool {
+	spec, _, _, _ := contradiction(in.Live)
+	if spec == nil || !path.Equal(append(spec.Clone(), fieldpath.FieldElement(accountAlias))) {
+		return false
+	}
+	name := append(spec.Clone(), fieldpath.FieldElement(accountName))
+	return slices.ContainsFunc(in.Surplus, func(a exclusive.Addition) bool { return a.Path.Equal(name) })
+}
+
+// restoreAlias sets the deprecated alias of serviceAccountName, which an object without the name still
+// has from that name, to the value that the manifest sets. The server would bring back the name from it.
+func restoreAlias(body, without *unstructured.Unstructured) {
+	spec, name, alias, _ := contradiction(body)
+	if spec == nil || name != "" || alias == "" {
+		return
+	}
+	pod := mapAt(spec, without.Object)
+	if _, named := pod[accountName]; !named && pod != nil {
+		pod[accountAlias] = alias
+	}
+}
+
 // removeSurplus adds the removal of the surplus to the adoption. Fields that an earlier attempt of this run has
 // made ours are still surplus, as long as no other client has written them.
 func (p Predictor) removeSurplus(in *Prediction) error {

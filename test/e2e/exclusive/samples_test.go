@@ -31,6 +31,15 @@ spec:
     spec: {containers: [{name: app, image: "registry.example/small:1"}]}
 ---
 apiVersion: apps/v1
+kind: Deployment
+metadata: {name: alias}
+spec:
+  selector: {matchLabels: {app: alias}}
+  template:
+    metadata: {labels: {app: alias}}
+    spec: {serviceAccount: alias, containers: [{name: app, image: "registry.example/alias:1"}]}
+---
+apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
 spec:
