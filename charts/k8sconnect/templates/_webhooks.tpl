@@ -34,25 +34,18 @@
   rules:
     - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [DELETE]}
   matchConditions:
-    - name: not-an-excluded-kind
-      expression: >-
-        !((request.kind.group == '' ? request.kind.kind : request.kind.kind + '.' + request.kind.group)
-        in {{ include "k8sconnect.excludedKinds" . }})
-    # The controller of namespaces and the garbage collector delete thousands of objects at once. A
-    # watch shows what went before them, so their deletions cause no call. Nor does a second deletion
-    # of one object, such as the kubelet's.
-    - name: not-by-those-that-follow
+    # One condition, because the API server evaluates all of them, even after one is false. The
+    # controller of namespaces and the garbage collector, which come first, delete thousands of objects
+    # at once. A watch shows what went before them, so their deletions cause no call. Nor does a second
+    # deletion of one object, such as the kubelet's.
+    - name: is-asked-for
       expression: >-
         !(request.userInfo.username in ['system:serviceaccount:kube-system:namespace-controller',
-        'system:serviceaccount:kube-system:generic-garbage-collector'])
-    - name: not-going-yet
-      expression: >-
-        !oldObject.?metadata.?deletionTimestamp.hasValue()
-    - name: not-exempt
-      expression: >-
-        oldObject.?metadata.?labels[?'k8sconnect.io/exempt'].orValue('') != 'true'
-    - name: not-an-excluded-namespace
-      expression: >-
+        'system:serviceaccount:kube-system:generic-garbage-collector']) &&
+        !oldObject.?metadata.?deletionTimestamp.hasValue() &&
+        !((request.kind.group == '' ? request.kind.kind : request.kind.kind + '.' + request.kind.group)
+        in {{ include "k8sconnect.excludedKinds" . }}) &&
+        oldObject.?metadata.?labels[?'k8sconnect.io/exempt'].orValue('') != 'true' &&
         !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
 {{- end }}
 {{- if and .Values.admission.ownership .Values.tracking.rollouts }}
