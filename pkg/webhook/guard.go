@@ -129,8 +129,6 @@ func pathOf(entry string) string {
 		return admission.DeprecationPath
 	case "deletion.k8sconnect.io":
 		return admission.DeletionPath
-	case "rollout.k8sconnect.io":
-		return admission.RolloutPath
 	case reachEntry:
 		return admission.ReachPath
 	}

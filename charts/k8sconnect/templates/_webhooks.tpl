@@ -14,16 +14,22 @@
     {{- include "k8sconnect.conditions" . | nindent 4 }}
     # The API server compares the owners' fields before and after the write, so an update by an owner
     # that already owns the fields causes no call. The order of owners depends on the times of their
-    # last writes, so it is ignored. The Scale object has no owners, only one number.
+    # last writes, so it is ignored. The Scale object has no owners, only one number. An owner that
+    # rolls out a workload is asked for, too. This is no entry of its own, because the API server
+    # would convert both objects once more for it.
     - name: owners-changed
       expression: >-
         object != null && oldObject != null &&
         request.?subResource.orValue('') == 'scale'
         ? object.?spec.?replicas.orValue(0) != oldObject.?spec.?replicas.orValue(0)
-        : object != null && oldObject != null &&
+        : object != null && oldObject != null && (
+        {{- if .Values.tracking.rollouts }}
+        request.kind.group == 'apps' && request.kind.kind in ['Deployment', 'StatefulSet', 'DaemonSet'] &&
+        object.spec.template != oldObject.spec.template ||
+        {{- end }}
         [{{ include "k8sconnect.owners" "oldObject" }}].exists(before,
         [{{ include "k8sconnect.owners" "object" }}].exists(after,
-        size(before) != size(after) || after.exists(owner, !(owner in before))))
+        size(before) != size(after) || after.exists(owner, !(owner in before)))))
 {{- end }}
 {{- if and .Values.admission.ownership .Values.tracking.deletions }}
 # Who deletes an object. A deletecollection causes a call for each object.
@@ -47,20 +53,6 @@
         in {{ include "k8sconnect.excludedKinds" . }}) &&
         oldObject.?metadata.?labels[?'k8sconnect.io/exempt'].orValue('') != 'true' &&
         !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
-{{- end }}
-{{- if and .Values.admission.ownership .Values.tracking.rollouts }}
-# Who rolls out a workload. An owner that changes its own field causes no other call.
-- name: rollout.k8sconnect.io
-  clientConfig:
-    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
-  {{- include "k8sconnect.entry" . | nindent 2 }}
-  rules:
-    - {apiGroups: [apps], apiVersions: [v1], resources: [deployments, statefulsets, daemonsets], scope: Namespaced, operations: [UPDATE]}
-  matchConditions:
-    {{- include "k8sconnect.conditions" . | nindent 4 }}
-    - name: template-changed
-      expression: >-
-        object != null && oldObject != null && object.spec.template != oldObject.spec.template
 {{- end }}
 {{- if .Values.admission.deprecation }}
 - name: deprecation.k8sconnect.io

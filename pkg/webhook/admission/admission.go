@@ -24,7 +24,6 @@ const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
 	DeletionPath    = "/deletion"
-	RolloutPath     = "/rollout"
 	// ReachPath is called for the writes that test whether the API server's calls get through.
 	ReachPath = "/reach"
 )
@@ -63,10 +62,9 @@ func New(opts Options) (map[string]http.Handler, error) {
 	log, limit := newComplaints(opts.Log), &intake{}
 	handlers := map[string]http.Handler{}
 	for path, evaluate := range map[string]evaluator{
-		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate,
+		OwnershipPath:   both(takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate, rollouts{sink: opts.Rollouts, count: count}.evaluate),
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		DeletionPath:    deletions{sink: opts.Deletions, count: count}.evaluate,
-		RolloutPath:     rollouts{sink: opts.Rollouts, count: count}.evaluate,
 		ReachPath:       echo,
 	} {
 		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: limit, draining: draining}

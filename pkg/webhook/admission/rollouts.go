@@ -26,6 +26,14 @@ func (j rollouts) evaluate(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || r.DryRun || r.SubResource != "" || r.Object.isNull() || r.OldObject.isNull() || j.sink == nil {
 		return findings{}, nil
 	}
+	switch r.Kind.Kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+	default:
+		return findings{}, nil
+	}
+	if r.Kind.Group != "apps" {
+		return findings{}, nil
+	}
 	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return findings{}, err
 	}
@@ -49,4 +57,13 @@ func (j rollouts) evaluate(r *request) (findings, error) {
 		j.count.hintsDropped.Inc()
 	}
 	return findings{}, nil
+}
+
+// both evaluates a review twice. The first one's findings count; the second one has none.
+func both(first, second evaluator) evaluator {
+	return func(r *request) (findings, error) {
+		found, err := first(r)
+		_, also := second(r)
+		return found, errors.Join(err, also)
+	}
 }
