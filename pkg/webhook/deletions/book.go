@@ -55,6 +55,10 @@ type pending struct {
 	written bool
 	// news counts what became known. A write contains what was known when it began.
 	news, sent int
+	// record is the name of the record that it belongs to, while its namespace is going or not. It is
+	// kept, because a storm looks at thousands of deletions ten times a second.
+	record types.NamespacedName
+	going  bool
 }
 
 // book decides what to write, and when. It reads no clock.
@@ -171,9 +175,11 @@ func (b *book) dueNow(own string, now time.Time, all bool) map[types.NamespacedN
 		if p.written || !p.seen || !p.named() && !b.leads || !all && p.due.After(now) {
 			continue
 		}
-		r := b.recordOf(p, own)
-		name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-		out[name] = append(out[name], p)
+		if _, going := b.namespaces[p.Object.Namespace]; p.record.Name == "" || p.going != going {
+			r := b.recordOf(p, own)
+			p.record, p.going = types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, going
+		}
+		out[p.record] = append(out[p.record], p)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package deletions
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -121,6 +122,33 @@ func TestBook(t *testing.T) {
 				t.Errorf("written again: %s", got)
 			}
 		})
+	}
+}
+
+// The record of a deletion changes once its namespace is going, and a look at deletions that wait for
+// their record allocates little.
+func TestBookKeepsNames(t *testing.T) {
+	b := newBook()
+	b.lead(true)
+	for n := range 1000 {
+		b.see(goneAt(fmt.Sprint("x-", n), 1), nil, at(1))
+	}
+	places := func() (out []string) {
+		for name, all := range b.dueNow("own", at(10), false) {
+			out = append(out, fmt.Sprint(name.Namespace, " ", len(all) > 0))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	if got := fmt.Sprint(places()); got != "[shop true]" {
+		t.Errorf("in %s", got)
+	}
+	if n := testing.AllocsPerRun(10, func() { b.dueNow("own", at(10), false) }); n > 500 {
+		t.Errorf("%v allocations for 1000 deletions", n)
+	}
+	b.see(Gone{Object: ownership.Object{APIVersion: "v1", Kind: "Namespace", Name: "shop", UID: "n"}, Time: at(2)}, nil, at(2))
+	if got := fmt.Sprint(places()); got != "[own true]" {
+		t.Errorf("in a namespace that is going: in %s", got)
 	}
 }
 
