@@ -130,7 +130,7 @@ demo: ## show a conflict and two resolutions on a real control plane; builds wha
 # spend a fifth of their time collecting garbage.
 GOTEST = GOGC=400 CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -vet=off -ldflags=-w -p $(ATONCE) -parallel 4
 ATONCE = $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -gt 4 ] 2>/dev/null || n=4; echo "$$n")
-LONGEST_FIRST = ./test/e2e ./test/e2e/scripts ./test/e2e/... ./test/... ./...
+LONGEST_FIRST = ./test/e2e ./test/e2e/scripts ./test/e2e/sets ./test/e2e/... ./test/... ./...
 TESTED = build cluster-build $(BIN)/helm $(BIN)/jq
 
 .PHONY: test

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // action is action/action.yml, and a workflow's job is a list of the same steps.
@@ -201,7 +203,7 @@ func TestGitHubAction(t *testing.T) {
 	}](t, filepath.Join(root, "docs", "examples", "ci", "github.yaml"))
 	start := func(t *testing.T, event string) (*actionRunner, string) {
 		t.Helper()
-		ns := namespace(t, c)
+		ns := e2etest.Namespace(t, c)
 		r := &actionRunner{workspace: pipeline(t, c, ns), action: readYAML[action](t, filepath.Join(root, "action", "action.yml")), releases: t.TempDir()}
 		program, err := exec.LookPath("kubectl-k8sconnect")
 		if err != nil {
@@ -235,7 +237,7 @@ func TestGitHubAction(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			if changed {
-				kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
+				e2etest.Kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
 			}
 			out, summary, err = r.job(t, workflow.Jobs["apply"].Steps)
 			want, wrote := "1 configured", "fast"
@@ -245,7 +247,7 @@ func TestGitHubAction(t *testing.T) {
 			if (err != nil) != changed || !strings.Contains(out, want) || !strings.Contains(summary, "    "+want) && !strings.Contains(summary, want) {
 				t.Errorf("%v: %s\nsummary: %s", err, out, summary)
 			}
-			if got := kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != wrote {
+			if got := e2etest.Kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != wrote {
 				t.Errorf("the value is %s, want %s", got, wrote)
 			}
 			if report, err := os.ReadFile(filepath.Join(r.dir, "shop.xml")); !changed && (err != nil || !strings.Contains(string(report), "<testsuite")) {

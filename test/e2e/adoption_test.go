@@ -14,6 +14,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // A run that adopts is killed before each of its requests in turn. The next run reports the same as
@@ -22,7 +23,7 @@ import (
 func TestAdoptionKilled(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	tests := map[string]struct {
 		// kubectl applies before; if another manager edits the object by hand, we do.
 		before, now, edit string
@@ -53,16 +54,16 @@ func TestAdoptionKilled(t *testing.T) {
 				circle.Full(t)
 			}
 			install := func() string {
-				ns := namespace(t, c)
+				ns := e2etest.Namespace(t, c)
 				if tt.edit == "" {
-					kubectl(t, c, "apply", "-n", ns, "-f", file(t, tt.before))
+					e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", e2etest.File(t, tt.before))
 					return ns
 				}
-				k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, tt.before)).ends(t, 0)
-				kubectl(t, c, "patch", "configmap/x", "-n", ns, "--field-manager=kubectl-edit", "-p", tt.edit)
+				e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, tt.before)).Ends(t, 0)
+				e2etest.Kubectl(t, c, "patch", "configmap/x", "-n", ns, "--field-manager=kubectl-edit", "-p", tt.edit)
 				return ns
 			}
-			set := file(t, tt.now)
+			set := e2etest.File(t, tt.now)
 			args := func(ns string) []string {
 				return append([]string{"apply", "-n", ns, "-f", set, "-o", "json"}, tt.args...)
 			}
@@ -74,23 +75,23 @@ func TestAdoptionKilled(t *testing.T) {
 				}
 				return false
 			}, proxy.Fault{})
-			want := reported(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+			want := reported(e2etest.Plugin(t, kubeconfig, args(ns)...).Ends(t, 0), ns)
 			p.Heal()
 			if !strings.Contains(want, `"adopted"`) {
 				t.Fatalf("nothing is adopted: %s", want)
 			}
-			for _, at := range someOf(int(requests.Load())) {
+			for _, at := range e2etest.SomeOf(int(requests.Load())) {
 				n, ns := int64(at-1), install()
 				var seen atomic.Int64
 				p.Fail(1, func(r *http.Request) bool {
 					return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") && seen.Add(1) == n+1
 				}, proxy.Fault{Status: 500, Delay: time.Minute})
-				r := start(t, kubeconfig, args(ns)...)
-				until(t, "it is where it is to be killed", func() bool { return seen.Load() > n })
-				r.signal(t, syscall.SIGKILL)
-				r.wait(t)
+				r := e2etest.Start(t, kubeconfig, args(ns)...)
+				e2etest.Until(t, "it is where it is to be killed", func() bool { return seen.Load() > n })
+				r.Signal(t, syscall.SIGKILL)
+				r.Wait(t)
 				p.Heal()
-				got := reported(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+				got := reported(e2etest.Plugin(t, kubeconfig, args(ns)...).Ends(t, 0), ns)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("killed before request %d of %d (-want +got):\n%s", n+1, requests.Load(), diff)
 				}
@@ -101,9 +102,9 @@ func TestAdoptionKilled(t *testing.T) {
 
 // reported is the content of a run's JSON report about objects, without their places in files and
 // without times.
-func reported(r *run, ns string) string {
+func reported(r *e2etest.Run, ns string) string {
 	var out struct{ Objects []json.RawMessage }
-	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+	if err := json.Unmarshal(r.Stdout.Bytes(), &out); err != nil {
 		return err.Error()
 	}
 	var text strings.Builder
@@ -118,12 +119,12 @@ func reported(r *run, ns string) string {
 // server refused it, does not report that nothing has changed.
 func TestAdoptionFoundAfterAConflict(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
-	kubectl(t, c, "create", "-n", ns, "-f", set, "--field-manager=helm")
-	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
-		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--adopt-from=helm").ends(t, 0)
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(1, 1, "1"))
+	e2etest.Kubectl(t, c, "create", "-n", ns, "-f", set, "--field-manager=helm")
+	e2etest.Before(p, e2etest.Writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
+		e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--adopt-from=helm").Ends(t, 0)
 	})
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=helm").ends(t, 0).says(t, "1 shared").says(t, "taken over from helm")
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=helm").Ends(t, 0).Says(t, "1 shared").Says(t, "taken over from helm")
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set).Ends(t, 0).Says(t, "1 unchanged")
 }

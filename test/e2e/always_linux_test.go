@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // The answer always keeps the decision in a file: the next run asks only about the other field. The
@@ -35,8 +37,8 @@ func TestLiveAlways(t *testing.T) {
 	}
 	again := func(t *testing.T, ns, input string) {
 		t.Helper()
-		kubectl(t, c, "set", "image", "deployment/web", "-n", ns, "app=registry.example/app:second", "--field-manager=edit")
-		kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=6")
+		e2etest.Kubectl(t, c, "set", "image", "deployment/web", "-n", ns, "app=registry.example/app:second", "--field-manager=edit")
+		e2etest.Kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=6")
 		s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", input)
 		s.sees(t, "conflict: deployment.apps/web")
 		s.sees(t, "app:second")
@@ -100,7 +102,7 @@ func TestLiveAlways(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 			t.Errorf("the mode is %v, %v", info.Mode(), err)
 		}
-		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--config", file).ends(t, 0)
+		e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--config", file).Ends(t, 0)
 	})
 	t.Run("the manifest", func(t *testing.T) {
 		ns, _, set := start(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // wrongBodies are responses with status 200 that come from an intermediary and not from the API
@@ -47,11 +48,11 @@ var claims = []string{
 func TestWrongAnswers(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
-	ns := namespace(t, c)
-	there := file(t, configMaps(8, 1, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", there).ends(t, 0)
-	absent := file(t, strings.ReplaceAll(configMaps(8, 1, "1"), "cm-", "new-"))
-	changed := file(t, configMaps(8, 1, "2"))
+	ns := e2etest.Namespace(t, c)
+	there := e2etest.File(t, e2etest.ConfigMaps(8, 1, "1"))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", there).Ends(t, 0)
+	absent := e2etest.File(t, strings.ReplaceAll(e2etest.ConfigMaps(8, 1, "1"), "cm-", "new-"))
+	changed := e2etest.File(t, e2etest.ConfigMaps(8, 1, "2"))
 	verbs := map[string][]string{
 		"apply":             {"apply", "-f", absent},
 		"apply, changed":    {"apply", "-f", changed},
@@ -73,7 +74,7 @@ func TestWrongAnswers(t *testing.T) {
 			}
 			t.Run(verb+"/"+which, func(t *testing.T) {
 				t.Parallel()
-				p, kubeconfig := proxied(t, c)
+				p, kubeconfig := e2etest.Proxied(t, c)
 				for range 20 { // sequential
 					for what, body := range wrongBodies() {
 						if what == "success" && which == "writes" && args[0] == "delete" {
@@ -91,7 +92,7 @@ func TestWrongAnswers(t *testing.T) {
 		for what, body := range wrongBodies() {
 			t.Run(verb+"/"+what, func(t *testing.T) {
 				t.Parallel()
-				p, kubeconfig := proxied(t, c)
+				p, kubeconfig := e2etest.Proxied(t, c)
 				p.Fail(-1, sick(ns)["objects"], proxy.Fault{Status: http.StatusOK, Body: body})
 				claimsNothing(t, p, kubeconfig, append(verbs[verb], "-n", ns, "--server-timeout=1s"))
 			})
@@ -105,17 +106,17 @@ func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string
 	if args[0] != "stuck" && args[0] != "owners" {
 		args = append(args, "-o", "json")
 	}
-	r := start(t, kubeconfig, args...)
+	r := e2etest.Start(t, kubeconfig, args...)
 	if args[0] == "delete" { // it keeps trying, unless its earlier requests take too long
-		until(t, "it asks", func() bool { return r.isOver() || failed(p) > 2 })
-		_ = r.cmd.Process.Signal(syscall.SIGINT)
+		e2etest.Until(t, "it asks", func() bool { return r.IsOver() || failed(p) > 2 })
+		_ = r.Cmd.Process.Signal(syscall.SIGINT)
 	}
-	<-r.over
-	if status := r.cmd.ProcessState.ExitCode(); status == 0 || status == 1 {
+	<-r.Over
+	if status := r.Cmd.ProcessState.ExitCode(); status == 0 || status == 1 {
 		t.Errorf("exit status 0 or 1 without a valid response: %s", r)
 	}
 	for _, claim := range claims {
-		if strings.Contains(r.stdout.String(), claim) {
+		if strings.Contains(r.Stdout.String(), claim) {
 			t.Errorf("output contains %s without a valid response: %s", claim, r)
 		}
 	}
@@ -136,16 +137,16 @@ func failed(p *proxy.HTTP) int {
 // the run reads the object again and reports its live state.
 func TestTruncatedResponsesToWrites(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
-	p, kubeconfig := proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodPatch }, proxy.Fault{Status: http.StatusOK, Half: true})
-	set := file(t, configMaps(13, 1, "1"))
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 0).says(t, "13 created")
+	set := e2etest.File(t, e2etest.ConfigMaps(13, 1, "1"))
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").Ends(t, 0).Says(t, "13 created")
 	p.Heal()
 	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodGet }, proxy.Fault{Status: http.StatusOK, Half: true})
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 2)
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").Ends(t, 2)
 	p.Heal()
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set).Ends(t, 0).Says(t, "13 unchanged")
 }
 
 // After a transient fault, the result is correct. Only the retries show that there was a fault.
@@ -154,18 +155,18 @@ func TestTransientWrongAnswers(t *testing.T) {
 	for what, body := range wrongBodies() {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			ns := namespace(t, c)
-			p, kubeconfig := proxied(t, c)
+			ns := e2etest.Namespace(t, c)
+			p, kubeconfig := e2etest.Proxied(t, c)
 			objects := sick(ns)["objects"]
-			set := file(t, configMaps(8, 1, "1"))
+			set := e2etest.File(t, e2etest.ConfigMaps(8, 1, "1"))
 			p.Fail(3, objects, proxy.Fault{Status: http.StatusOK, Body: body})
-			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "8 created")
-			if n := strings.Count(kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"), "cm-"); n != 8 {
+			e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set).Ends(t, 0).Says(t, "8 created")
+			if n := strings.Count(e2etest.Kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"), "cm-"); n != 8 {
 				t.Errorf("%d objects are there, want 8", n)
 			}
 			p.Fail(3, objects, proxy.Fault{Status: http.StatusOK, Body: body})
-			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 deleted")
-			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
+			e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set).Ends(t, 0).Says(t, "8 deleted")
+			if left := e2etest.Kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
 				t.Errorf("reported as deleted, but still there: %s", left)
 			}
 		})
@@ -177,8 +178,8 @@ func TestTransientWrongAnswers(t *testing.T) {
 func TestContradictoryDiscovery(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
-	ns := namespace(t, c)
-	set := file(t, `apiVersion: v1
+	ns := e2etest.Namespace(t, c)
+	set := e2etest.File(t, `apiVersion: v1
 kind: ConfigMap
 metadata: {name: core}
 ---
@@ -186,7 +187,7 @@ apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata: {name: grouped}
 `)
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
 	at := func(path string) proxy.Match {
 		return func(r *http.Request) bool { return r.URL.Path == path }
 	}
@@ -209,11 +210,11 @@ metadata: {name: grouped}
 		} {
 			t.Run(verb+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				p, kubeconfig := proxied(t, c)
+				p, kubeconfig := e2etest.Proxied(t, c)
 				p.Fail(-1, match, notFound)
-				r := k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "-o", "json", "--cache-dir", t.TempDir())...)
-				gone := strings.Contains(r.stdout.String(), `"action": "met"`) || strings.Contains(r.stdout.String(), `"action": "absent"`)
-				if r.cmd.ProcessState.ExitCode() == 0 || gone {
+				r := e2etest.Plugin(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "-o", "json", "--cache-dir", t.TempDir())...)
+				gone := strings.Contains(r.Stdout.String(), `"action": "met"`) || strings.Contains(r.Stdout.String(), `"action": "absent"`)
+				if r.Cmd.ProcessState.ExitCode() == 0 || gone {
 					t.Errorf("existing objects are reported as gone: %s", r)
 				}
 			})
@@ -240,15 +241,15 @@ func TestDeleteWhenListsAreNotFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns, set := namespace(t, c), file(t, configMaps(3, 1, "1"))
-			p, kubeconfig := proxied(t, c)
-			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+			ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(3, 1, "1"))
+			p, kubeconfig := e2etest.Proxied(t, c)
+			e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
 			p.Fail(-1, func(r *http.Request) bool {
 				return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps")
 			}, tt.fault)
-			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 2).
-				says(t, "3 unknown").says(t, tt.says)
-			if n := len(uids(t, c, ns)); n != 3 {
+			e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set, "--server-timeout=2s").Ends(t, 2).
+				Says(t, "3 unknown").Says(t, tt.says)
+			if n := len(e2etest.UIDs(t, c, ns)); n != 3 {
 				t.Errorf("%d objects are left, want 3: objects that were not read must not be deleted", n)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // If another client creates an object between the check and the write, the run did not create the
@@ -14,16 +15,16 @@ import (
 func TestAtomicObjectCreatedConcurrently(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
-	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/more"), func() {
-		kubectl(t, c, "create", "configmap", "more", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.Release("1"))).Ends(t, 0)
+	e2etest.Before(p, e2etest.Writes("/api/v1/namespaces/"+ns+"/configmaps/more"), func() {
+		e2etest.Kubectl(t, c, "create", "configmap", "more", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
 	})
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, failing("2")), "--wait", "--atomic").ends(t, 1).
-		says(t, "configured  configmap/more").
-		says(t, "restored    configmap/more")
-	if got := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {
+	r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, failing("2")), "--wait", "--atomic").Ends(t, 1).
+		Says(t, "configured  configmap/more").
+		Says(t, "restored    configmap/more")
+	if got := e2etest.Kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {
 		t.Errorf("the data of alice's object are %q, want only hers: %s", got, r)
 	}
 }
@@ -32,23 +33,23 @@ func TestAtomicObjectCreatedConcurrently(t *testing.T) {
 // the object. The same check applies to an object that appears before that create.
 func TestObjectCreatedAndDeletedConcurrently(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	for name, appears := range map[string]bool{"and stays away": false, "and comes again": true} {
 		t.Run(name, func(t *testing.T) {
-			ns := namespace(t, c)
+			ns := e2etest.Namespace(t, c)
 			t.Cleanup(p.Heal)
-			creates := writes("/api/v1/namespaces/" + ns + "/configmaps/cm-0000")
+			creates := e2etest.Writes("/api/v1/namespaces/" + ns + "/configmaps/cm-0000")
 			p.Fail(1, creates, proxy.Fault{Status: http.StatusConflict})
 			if appears {
-				before(p, creates, func() {
-					kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
+				e2etest.Before(p, creates, func() {
+					e2etest.Kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
 				})
 			}
 			says := "1 created"
 			if appears {
 				says = "configured  configmap/cm-0000 -n " + ns + "  (joined secret/shop)"
 			}
-			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "ours")), "--apply-set=shop").ends(t, 0).says(t, says)
+			e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(1, 1, "ours")), "--apply-set=shop").Ends(t, 0).Says(t, says)
 		})
 	}
 }
@@ -71,16 +72,16 @@ func TestObjectCreatedConcurrently(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := shared.Cluster(t)
-			p, kubeconfig := proxied(t, c)
-			ns := namespace(t, c)
-			before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0000"), func() {
-				kubectl(t, c, append(test.create, "-n", ns)...)
+			p, kubeconfig := e2etest.Proxied(t, c)
+			ns := e2etest.Namespace(t, c)
+			e2etest.Before(p, e2etest.Writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0000"), func() {
+				e2etest.Kubectl(t, c, append(test.create, "-n", ns)...)
 				if strings.Contains(name, "Helm") {
-					kubectl(t, c, "annotate", "configmap", "cm-0000", "-n", ns, "meta.helm.sh/release-name=shop", "--field-manager=helm")
+					e2etest.Kubectl(t, c, "annotate", "configmap", "cm-0000", "-n", ns, "meta.helm.sh/release-name=shop", "--field-manager=helm")
 				}
 			})
-			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "ours")), "--apply-set=shop").ends(t, 1).says(t, test.says)
-			if got := kubectl(t, c, "get", "configmap", "cm-0000", "-n", ns, "-o", "jsonpath={.data}"); !strings.Contains(got, "hers") || strings.Contains(got, "ours") {
+			r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(1, 1, "ours")), "--apply-set=shop").Ends(t, 1).Says(t, test.says)
+			if got := e2etest.Kubectl(t, c, "get", "configmap", "cm-0000", "-n", ns, "-o", "jsonpath={.data}"); !strings.Contains(got, "hers") || strings.Contains(got, "ours") {
 				t.Errorf("the data are %s, want only those of the other client: %s", got, r)
 			}
 		})
@@ -93,7 +94,7 @@ func TestObjectCreatedConcurrently(t *testing.T) {
 func TestAtomicKeepsNamespaceAndDefinitionInUse(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	ns := namespace(t, c) + "-new"
+	ns := e2etest.Namespace(t, c) + "-new"
 	group := ns + ".example.com"
 	set := strings.NewReplacer("NAMESPACE", ns, "GROUP", group).Replace(`
 apiVersion: v1
@@ -130,29 +131,29 @@ spec:
       containers: [{name: app, image: "registry.example/app:1"}]
 `)
 	t.Cleanup(func() {
-		_ = kubectlCommand(t, c, "delete", "namespace", ns, ns+"-empty", "--ignore-not-found", "--wait=false").Run()
+		_ = e2etest.KubectlCommand(t, c, "delete", "namespace", ns, ns+"-empty", "--ignore-not-found", "--wait=false").Run()
 	})
-	r := start(t, c.KubeconfigPath, "apply", "-f", file(t, set), "--wait", "--atomic")
-	r.until(t, "the Deployment is written", func() bool {
-		return strings.TrimSpace(kubectl(t, c, "get", "deployment", "-n", ns, "--ignore-not-found", "-o", "name")) != ""
+	r := e2etest.Start(t, c.KubeconfigPath, "apply", "-f", e2etest.File(t, set), "--wait", "--atomic")
+	r.Until(t, "the Deployment is written", func() bool {
+		return strings.TrimSpace(e2etest.Kubectl(t, c, "get", "deployment", "-n", ns, "--ignore-not-found", "-o", "name")) != ""
 	})
-	kubectl(t, c, "create", "configmap", "theirs", "-n", ns)
-	kubectl(t, c, "patch", "configmap", "ours", "-n", ns+"-empty", "--field-manager=human", "-p", `{"data":{"mine":"precious"}}`)
-	kubectl(t, c, "annotate", "configmap", "ours", "-n", ns, "looked=at")
-	kubectl(t, c, "apply", "-f", file(t, strings.NewReplacer("NAMESPACE", "default", "GROUP", group).Replace(
+	e2etest.Kubectl(t, c, "create", "configmap", "theirs", "-n", ns)
+	e2etest.Kubectl(t, c, "patch", "configmap", "ours", "-n", ns+"-empty", "--field-manager=human", "-p", `{"data":{"mine":"precious"}}`)
+	e2etest.Kubectl(t, c, "annotate", "configmap", "ours", "-n", ns, "looked=at")
+	e2etest.Kubectl(t, c, "apply", "-f", e2etest.File(t, strings.NewReplacer("NAMESPACE", "default", "GROUP", group).Replace(
 		`{apiVersion: GROUP/v1, kind: Widget, metadata: {name: theirs, namespace: NAMESPACE}}`)))
-	r.signal(t, syscall.SIGINT)
-	r.wait(t)
-	r.ends(t, 1).
-		says(t, "kept        namespace/"+ns+": it contains configmap/theirs -n "+ns+", which would be deleted with it").
-		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it contains widget."+group+"/theirs -n default, which would be deleted with it").
-		says(t, "kept        configmap/ours -n "+ns+"-empty: human has written to it since: .data.mine").
-		says(t, "kept        namespace/"+ns+"-empty: it contains configmap/ours -n "+ns+"-empty, which would be deleted with it").
-		says(t, "deleted     configmap/ours -n "+ns).
-		says(t, "error: interrupted: interrupt signal received")
+	r.Signal(t, syscall.SIGINT)
+	r.Wait(t)
+	r.Ends(t, 1).
+		Says(t, "kept        namespace/"+ns+": it contains configmap/theirs -n "+ns+", which would be deleted with it").
+		Says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it contains widget."+group+"/theirs -n default, which would be deleted with it").
+		Says(t, "kept        configmap/ours -n "+ns+"-empty: human has written to it since: .data.mine").
+		Says(t, "kept        namespace/"+ns+"-empty: it contains configmap/ours -n "+ns+"-empty, which would be deleted with it").
+		Says(t, "deleted     configmap/ours -n "+ns).
+		Says(t, "error: interrupted: interrupt signal received")
 	for _, left := range []string{"configmap/theirs -n " + ns, "widgets." + group + "/theirs -n default"} {
 		object, in, _ := strings.Cut(left, " -n ")
-		if got := kubectl(t, c, "get", object, "-n", in, "--ignore-not-found", "-o", "name"); got == "" {
+		if got := e2etest.Kubectl(t, c, "get", object, "-n", in, "--ignore-not-found", "-o", "name"); got == "" {
 			t.Errorf("%s is gone: %s", left, r)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // After a run that ran out of time, the next one continues with a single LIST, and writes nothing
@@ -20,7 +21,7 @@ import (
 func TestContinueAfterTimeout(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	for name, args := range map[string][]string{"no set": nil, "a set": {"--apply-set=shop", "--prune"}} {
 		t.Run(name, func(t *testing.T) { continued(t, c, p, kubeconfig, args) })
 	}
@@ -28,7 +29,7 @@ func TestContinueAfterTimeout(t *testing.T) {
 
 func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig string, args []string) {
 	const n = 40
-	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(n, 1, "1"))
 	inside := "/api/v1/namespaces/" + ns + "/"
 	configMaps := inside + "configmaps"
 	// Half of the requests are never answered in time, so the run ends after the others.
@@ -39,19 +40,19 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	t.Cleanup(p.Heal)
 	var there map[string]string
 	for timeout := 6 * time.Second; len(there) == 0; timeout *= 2 { // a busy machine writes nothing in so short a time
-		k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=" + timeout.String(), "-o", "json"}, args...)...).ends(t, 1).
-			says(t, fmt.Sprintf("the run timed out after %s (--timeout)", timeout))
-		there = uids(t, c, ns)
+		e2etest.Plugin(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=" + timeout.String(), "-o", "json"}, args...)...).Ends(t, 1).
+			Says(t, fmt.Sprintf("the run timed out after %s (--timeout)", timeout))
+		there = e2etest.UIDs(t, c, ns)
 	}
 	p.Heal()
 	if len(there) == n {
 		t.Fatalf("all %d objects exist after the timeout, want some of them", n)
 	}
 	if len(args) > 0 {
-		freed(t, c, ns) // an unanswered write holds the Lease for half a minute
+		e2etest.Freed(t, c, ns) // an unanswered write holds the Lease for half a minute
 	}
 	from := len(p.Requests())
-	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).ends(t, 0)
+	e2etest.Plugin(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).Ends(t, 0)
 	var reads, again []string
 	costs := map[string]int{} // requests for the set, by resource
 	wrote, members := 0, 0
@@ -67,7 +68,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 			members++
 		case r.Method == http.MethodGet:
 			reads = append(reads, r.URI)
-		case !isWrite(r.Method, query):
+		case !e2etest.IsWrite(r.Method, query):
 			again = append(again, r.Method+" "+r.URI)
 		default:
 			wrote++
@@ -107,15 +108,15 @@ var setCosts = map[string]int{
 func TestTooLittleTime(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
 	// Writes are slow and sequential: no machine can finish a third of them in a minute.
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=1m", "-o", "stream")
+	p.Fail(-1, e2etest.Writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
+	r := e2etest.Start(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(1000, 1, "1")), "--concurrency=1", "--timeout=1m", "-o", "stream")
 	forecast := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`)
 	var message []string
-	r.until(t, "the run forecasts that it will not finish", func() bool {
-		message = forecast.FindStringSubmatch(r.stdout.String())
+	r.Until(t, "the run forecasts that it will not finish", func() bool {
+		message = forecast.FindStringSubmatch(r.Stdout.String())
 		return message != nil
 	})
 	if will, _ := strconv.Atoi(message[1]); will >= 333 {
@@ -127,13 +128,13 @@ func TestTooLittleTime(t *testing.T) {
 // Audit-ID occurs twice.
 func TestRunIDOfAJob(t *testing.T) {
 	c := shared.Cluster(t)
-	ns, set := namespace(t, c), file(t, configMaps(3, 1, "1"))
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(3, 1, "1"))
 	id := "job-" + ns
 	for _, args := range [][]string{
 		{"apply", "-f", set, "-o", "json"}, {"apply", "-f", set, "-o", "json"}, {"wait", "-f", set, "-o", "json"}, {"delete", "-f", set, "-o", "json"},
 	} {
-		r := k8sconnect(t, c.KubeconfigPath, append(args, "-n", ns, "--run-id="+id)...).ends(t, 0)
-		if got := r.report(t).Run; got != id {
+		r := e2etest.Plugin(t, c.KubeconfigPath, append(args, "-n", ns, "--run-id="+id)...).Ends(t, 0)
+		if got := r.Report(t).Run; got != id {
 			t.Errorf("%s: run %q", args[0], got)
 		}
 	}

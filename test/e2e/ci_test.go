@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // The scripts of the CI examples run in order, in a clone of a repository, with an account that has
@@ -22,7 +23,7 @@ func TestCIExamples(t *testing.T) {
 	for name, want := range map[string]int{"gitlab": 4, "argo-workflows": 2, "tekton": 1} {
 		for _, changed := range []bool{false, true} {
 			t.Run(name+map[bool]string{false: "", true: " after a change"}[changed], func(t *testing.T) {
-				ns := namespace(t, c)
+				ns := e2etest.Namespace(t, c)
 				job := pipeline(t, c, ns)
 				scripts := scriptsOf(t, filepath.Join("..", "..", "docs", "examples", "ci", name+".yaml"))
 				if len(scripts) != want {
@@ -31,7 +32,7 @@ func TestCIExamples(t *testing.T) {
 				for _, script := range scripts {
 					apply := strings.Contains(script, "k8sconnect apply")
 					if apply && changed {
-						kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
+						e2etest.Kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
 					}
 					out, err := job.run(t, script)
 					refused := strings.Contains(out, "nothing was written: ")
@@ -42,7 +43,7 @@ func TestCIExamples(t *testing.T) {
 						return
 					}
 				}
-				if got := kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != "fast" {
+				if got := e2etest.Kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != "fast" {
 					t.Errorf("the value is %s, want fast", got)
 				}
 			})
@@ -106,21 +107,21 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 	}
 	const settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: NS}\ndata: {mode: slow}\n"
 	put("shop/settings.yaml", strings.Replace(settings, "NS", ns, 1))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-f", filepath.Join(w.dir, "shop")).ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", filepath.Join(w.dir, "shop")).Ends(t, 0)
 	put("shop/settings.yaml", strings.NewReplacer("NS", ns, "slow", "fast").Replace(settings))
 	put("bin/gh", "#!/bin/sh\n[ \"$1 $2 $4\" = \"pr comment --body-file\" ] && cp \"$5\" comment.md\n")
-	printed := k8sconnect(t, c.KubeconfigPath, "apply", "-R", "-f", filepath.Join(w.dir, "shop"), "--dry-run=server", "-o", "role").ends(t, 0)
-	kubeconfig, err := os.ReadFile(rolesOf(t, printed.stdout.String()).account(t, c, ns, nil))
+	printed := e2etest.Plugin(t, c.KubeconfigPath, "apply", "-R", "-f", filepath.Join(w.dir, "shop"), "--dry-run=server", "-o", "role").Ends(t, 0)
+	kubeconfig, err := os.ReadFile(e2etest.RolesOf(t, printed.Stdout.String()).Account(t, c, ns, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	put("kubeconfig", string(kubeconfig))
-	context := strings.TrimSpace(kubectl(t, c, "config", "current-context", "--kubeconfig", filepath.Join(w.dir, "kubeconfig")))
+	context := strings.TrimSpace(e2etest.Kubectl(t, c, "config", "current-context", "--kubeconfig", filepath.Join(w.dir, "kubeconfig")))
 	rename := exec.CommandContext(t.Context(), c.Binary("kubectl"), "config", "rename-context", context, "production", "--kubeconfig", filepath.Join(w.dir, "kubeconfig"))
 	if out, err := rename.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	digest, _, _ := strings.Cut(after(k8sconnect(t, c.KubeconfigPath, "diff", "-f", filepath.Join(w.dir, "shop")).stdout.String(), "--confirm="), "\n")
+	digest, _, _ := strings.Cut(e2etest.After(e2etest.Plugin(t, c.KubeconfigPath, "diff", "-f", filepath.Join(w.dir, "shop")).Stdout.String(), "--confirm="), "\n")
 	jq, err := filepath.Abs(filepath.Join("..", "..", "bin"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +131,6 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 		"GITHUB_STEP_SUMMARY="+filepath.Join(w.dir, "summary.md"), "GITHUB_EVENT_NAME=pull_request", "PULL_REQUEST=https://github.example/shop/pull/1",
 		"FOLDER=shop", "DIGEST="+digest)
 	return w
-}
-
-func after(text, mark string) string {
-	_, rest, _ := strings.Cut(text, mark)
-	return rest
 }
 
 // run runs a script, with paths of a container mapped into the workspace.

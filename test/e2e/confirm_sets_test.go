@@ -19,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // between is an event between the diff of a set and the apply that confirms it. It acts on the
@@ -122,7 +123,7 @@ func newReviewedObjects(t *testing.T, c *cluster.Cluster, api *server, set manif
 		all = append(all, definitions...)
 	}
 	all = all[:min(most, len(all))]
-	failed := failures(t, k8sconnect(t, c.KubeconfigPath, "apply", "-f", listOf(t, all), "--take=all", "-o", "json"))
+	failed := failures(t, e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", listOf(t, all), "--take=all", "-o", "json"))
 	s.base = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return failed[u.GetKind()+"/"+u.GetName()] > 0 })
 	if len(s.base) == 0 {
 		t.Fatalf("none of %d objects was applied", len(installed))
@@ -138,7 +139,7 @@ func listOf(t *testing.T, objects []*unstructured.Unstructured) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file(t, string(text))
+	return e2etest.File(t, string(text))
 }
 
 // reviewOfSet is a reviewed change of a set.
@@ -159,7 +160,7 @@ func (s *reviewedObjects) confirm(t *testing.T, b between, count *[2]int) {
 		ok := (b.first == nil || b.first(r)) && r.edit(r.at)
 		if ok {
 			reviewed := r.outcomes()
-			plan := confirmable(t, s.cluster, "-f", listOf(t, r.wanted))
+			plan := e2etest.Confirmable(t, s.cluster, "-f", listOf(t, r.wanted))
 			if ok = b.do(r); ok {
 				r.judge(reviewed, plan, count)
 			}
@@ -180,10 +181,10 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 	for name, is := range now {
 		altered[name] = is.changes != reviewed[name].changes
 	}
-	run := k8sconnect(t, r.cluster.KubeconfigPath, "apply", "-f", listOf(t, r.wanted), "--confirm="+plan)
+	run := e2etest.Plugin(t, r.cluster.KubeconfigPath, "apply", "-f", listOf(t, r.wanted), "--confirm="+plan)
 	after := r.outcomes()
 	refused := false
-	_, refusal, _ := strings.Cut(run.stderr.String(), "nothing was written")
+	_, refusal, _ := strings.Cut(run.Stderr.String(), "nothing was written")
 	for name, differs := range altered {
 		refused = refused || differs
 		if named := regexp.MustCompile(`(?m)\b` + regexp.QuoteMeta(name) + `( |$)`).MatchString(refusal); named != differs {
@@ -192,7 +193,7 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 	}
 	if !refused {
 		count[0]++
-		run.ends(t, 0)
+		run.Ends(t, 0)
 		for name, is := range after {
 			if is.changes != "" {
 				t.Errorf("%s: still differs after the confirmed run: %s", name, is.changes)
@@ -201,7 +202,7 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 		return
 	}
 	count[1]++
-	run.ends(t, 1).says(t, "nothing was written")
+	run.Ends(t, 1).Says(t, "nothing was written")
 	for name, is := range after {
 		if is.version != now[name].version {
 			t.Errorf("%s was written by a refused run", name)

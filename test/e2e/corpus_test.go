@@ -35,6 +35,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // manifests is a set of manifests.
@@ -152,7 +153,7 @@ func (s *server) learn(t *testing.T, objects []*subject) {
 	for _, o := range objects {
 		if gvk := o.ref.GVK; !object.IsBuiltIn(gvk.Group) && !kinds.Has(gvk) {
 			kinds.Insert(gvk)
-			until(t, "the schema of "+gvk.String()+" is published", func() bool {
+			e2etest.Until(t, "the schema of "+gvk.String()+" is published", func() bool {
 				published, err := s.ours.Schema(t.Context(), object.Kind{GVK: gvk})
 				return err == nil && published != nil
 			})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // The API server's finalizer of a definition lists the instances of its kind. Unless the kind was
@@ -20,7 +21,7 @@ import (
 // stored.
 func TestDeleteDefinitionsOfUnusedKinds(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	const kinds = 12
 	var set strings.Builder
 	for i := range kinds {
@@ -40,8 +41,8 @@ spec:
   versions: [%[4]s, %[5]s]
 `, i, ns, scope, version("v1", true), version("v2", i < kinds/2))
 	}
-	input := file(t, set.String())
-	k8sconnect(t, c.KubeconfigPath, "apply", "-f", input).ends(t, 0)
+	input := e2etest.File(t, set.String())
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", input).Ends(t, 0)
 
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -57,7 +58,7 @@ spec:
 		t.Fatal(err)
 	}
 	defer changes.Stop()
-	k8sconnect(t, c.KubeconfigPath, "delete", "-f", input).ends(t, 0).says(t, fmt.Sprintf("%d deleted", kinds))
+	e2etest.Plugin(t, c.KubeconfigPath, "delete", "-f", input).Ends(t, 0).Says(t, fmt.Sprintf("%d deleted", kinds))
 	for gone := 0; gone < kinds; {
 		change, ok := <-changes.ResultChan()
 		definition, is := change.Object.(*unstructured.Unstructured)

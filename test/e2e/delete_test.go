@@ -13,24 +13,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // A thousand objects cost one list, one watch, and one deletion each.
 func TestDeleteRequests(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	many := circle.Of(600, 1000, 1000) // a list has pages of 500
-	ns, set := namespace(t, c), file(t, configMaps(many, 1, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(many, 1, "1"))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
 	path := "/api/v1/namespaces/" + ns + "/configmaps"
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, fmt.Sprint(many, " deleted"))
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set).Ends(t, 0).Says(t, fmt.Sprint(many, " deleted"))
 	if n := p.Count("DELETE", path); n != many {
 		t.Errorf("%d requests to delete, want %d", n, many)
 	}
 	if n := p.Count("GET", path); n > 10 { // a watch may end early and restart
 		t.Errorf("%d GET requests, want at most 10: a list of two pages, and watches", n)
 	}
-	if n := len(uids(t, c, ns)); n != 0 {
+	if n := len(e2etest.UIDs(t, c, ns)); n != 0 {
 		t.Errorf("%d objects are left, want 0", n)
 	}
 }
@@ -39,16 +40,16 @@ func TestDeleteRequests(t *testing.T) {
 // deleted.
 func TestDeleteReplaced(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
-	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns), func() {
-		kubectl(t, c, "delete", "configmap/cm-0000", "-n", ns)
-		kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=value=new")
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(1, 1, "1"))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
+	e2etest.Before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns), func() {
+		e2etest.Kubectl(t, c, "delete", "configmap/cm-0000", "-n", ns)
+		e2etest.Kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=value=new")
 	})
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).
-		says(t, "1 deleted").says(t, "another object has its name now, and was left alone")
-	if got := value(t, c, ns, "cm-0000"); got != "new" {
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set).Ends(t, 0).
+		Says(t, "1 deleted").Says(t, "another object has its name now, and was left alone")
+	if got := e2etest.ValueOf(t, c, ns, "cm-0000"); got != "new" {
 		t.Errorf("the value of the new object is %q, want new", got)
 	}
 }
@@ -57,18 +58,18 @@ func TestDeleteReplaced(t *testing.T) {
 // name.
 func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
-	kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")+held("two", "example.com/hold")))
-	r := start(t, c.KubeconfigPath, "delete", "-n", ns, "configmap", "one", "two")
-	r.until(t, "both are terminating", func() bool {
-		return strings.Count(kubectl(t, c, "get", "configmap", "-n", ns, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"), "Z") == 2
+	ns := e2etest.Namespace(t, c)
+	e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.Held("one", "example.com/hold")+e2etest.Held("two", "example.com/hold")))
+	r := e2etest.Start(t, c.KubeconfigPath, "delete", "-n", ns, "configmap", "one", "two")
+	r.Until(t, "both are terminating", func() bool {
+		return strings.Count(e2etest.Kubectl(t, c, "get", "configmap", "-n", ns, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"), "Z") == 2
 	})
 	letGo(t, c, ns, "one")
-	kubectl(t, c, "create", "configmap", "one", "-n", ns, "--from-literal=value=new")
+	e2etest.Kubectl(t, c, "create", "configmap", "one", "-n", ns, "--from-literal=value=new")
 	letGo(t, c, ns, "two")
-	r.wait(t)
-	r.ends(t, 0).says(t, "2 deleted")
-	if got := value(t, c, ns, "one"); got != "new" {
+	r.Wait(t)
+	r.Ends(t, 0).Says(t, "2 deleted")
+	if got := e2etest.ValueOf(t, c, ns, "one"); got != "new" {
 		t.Errorf("the value of the new object is %q, want new", got)
 	}
 }
@@ -84,7 +85,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := proxied(t, c)
+			p, _ := e2etest.Proxied(t, c)
 			wire, err := proxy.NewTCP(p.URL())
 			if err != nil {
 				t.Fatal(err)
@@ -94,23 +95,23 @@ func TestDeleteThroughErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ns := namespace(t, c)
-			kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")))
-			r := start(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--server-timeout=3s", "-o", "json")
-			r.until(t, "it is terminating", func() bool {
-				return kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+			ns := e2etest.Namespace(t, c)
+			e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.Held("one", "example.com/hold")))
+			r := e2etest.Start(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--server-timeout=3s", "-o", "json")
+			r.Until(t, "it is terminating", func() bool {
+				return e2etest.Kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 			})
 			p.Fail(-1, func(*http.Request) bool { return true }, fault)
 			wire.Break() // including the watch
 			time.Sleep(8 * time.Second)
 			letGo(t, c, ns, "one")
 			time.Sleep(time.Second)
-			if r.stdout.Len() != 0 {
-				t.Errorf("output while the server returns only errors: %s", &r.stdout)
+			if r.Stdout.Len() != 0 {
+				t.Errorf("output while the server returns only errors: %s", &r.Stdout)
 			}
 			p.Heal()
-			r.wait(t)
-			r.ends(t, 0).says(t, `"deleted": 1`).says(t, "trying again for up to")
+			r.Wait(t)
+			r.Ends(t, 0).Says(t, `"deleted": 1`).Says(t, "trying again for up to")
 		})
 	}
 }
@@ -121,11 +122,11 @@ func TestDeleteSlowNamespace(t *testing.T) {
 	circle.Full(t)
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(2000, 1, "1"))).ends(t, 0)
-	r := k8sconnect(t, c.KubeconfigPath, "delete", "namespace", ns, "--explain-stuck", "-o", "stream").ends(t, 0)
-	r.says(t, `"type":"going"`).says(t, `"total":200`).says(t, `"action":"deleted"`)
-	if strings.Contains(r.stdout.String(), `"type":"stuck"`) {
+	ns := e2etest.Namespace(t, c)
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(2000, 1, "1"))).Ends(t, 0)
+	r := e2etest.Plugin(t, c.KubeconfigPath, "delete", "namespace", ns, "--explain-stuck", "-o", "stream").Ends(t, 0)
+	r.Says(t, `"type":"going"`).Says(t, `"total":200`).Says(t, `"action":"deleted"`)
+	if strings.Contains(r.Stdout.String(), `"type":"stuck"`) {
 		t.Errorf("the namespace was reported as stuck: %s", r)
 	}
 }
@@ -134,10 +135,10 @@ func TestDeleteSlowNamespace(t *testing.T) {
 // (edge case 64).
 func TestDeleteOperatorSet(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
 	group := ns + ".example.com"
-	set := file(t, fmt.Sprintf(`
+	set := e2etest.File(t, fmt.Sprintf(`
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: operator}
@@ -160,44 +161,44 @@ apiVersion: %[1]s/v1
 kind: Gadget
 metadata: {name: one, finalizers: [example.com/clean-up]}
 `, group))
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
-	r := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
-	r.until(t, "the custom object is terminating", func() bool {
-		return kubectl(t, c, "get", "gadget."+group+"/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set).Ends(t, 0)
+	r := e2etest.Start(t, kubeconfig, "delete", "-n", ns, "-f", set)
+	r.Until(t, "the custom object is terminating", func() bool {
+		return e2etest.Kubectl(t, c, "get", "gadget."+group+"/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
 	time.Sleep(time.Second)
 	if n := p.Count("DELETE", "/apis/apps/"); n != 0 {
 		t.Error("the operator was deleted before its object")
 	}
-	kubectl(t, c, "patch", "gadget."+group+"/one", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	r.wait(t)
-	r.ends(t, 0).says(t, "3 deleted")
+	e2etest.Kubectl(t, c, "patch", "gadget."+group+"/one", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	r.Wait(t)
+	r.Ends(t, 0).Says(t, "3 deleted")
 
 	// As before the test, neither the definition nor its instances exist.
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--ignore-not-found").ends(t, 0).says(t, "3 absent")
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set, "--ignore-not-found").Ends(t, 0).Says(t, "3 absent")
 }
 
 // After a kill in the middle, the next run deletes the rest.
 func TestDeleteKilled(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	const n = 60
-	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(n, 1, "1"))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
 	var sent atomic.Int64
 	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodDelete && sent.Add(1) > n/2 },
 		proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
-	killed := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
-	killed.until(t, "half of them are deleted", func() bool { return len(uids(t, c, ns)) == n/2 })
-	_ = killed.cmd.Process.Kill()
-	<-killed.over
+	killed := e2etest.Start(t, kubeconfig, "delete", "-n", ns, "-f", set)
+	killed.Until(t, "half of them are deleted", func() bool { return len(e2etest.UIDs(t, c, ns)) == n/2 })
+	_ = killed.Cmd.Process.Kill()
+	<-killed.Over
 	p.Heal()
 	const left = n / 2
-	again := k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "-f", set, "--ignore-not-found", "-o", "json").ends(t, 0).report(t)
+	again := e2etest.Plugin(t, c.KubeconfigPath, "delete", "-n", ns, "-f", set, "--ignore-not-found", "-o", "json").Ends(t, 0).Report(t)
 	if got := again.Summary; got["deleted"] > left || got["deleted"]+got["absent"] != n {
 		t.Errorf("%d objects were left; the next run reports %v", left, got)
 	}
-	if n := len(uids(t, c, ns)); n != 0 {
+	if n := len(e2etest.UIDs(t, c, ns)); n != 0 {
 		t.Errorf("%d objects are left, want 0", n)
 	}
 }
@@ -206,83 +207,80 @@ func TestDeleteKilled(t *testing.T) {
 func TestDeleteInterrupted(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
-	set := file(t, held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-f", set).ends(t, 0)
-	r := start(t, c.KubeconfigPath, "delete", "-f", set)
-	r.until(t, "it is terminating", func() bool {
-		return kubectl(t, c, "get", "configmap/one", "-n", "default", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	ns := e2etest.Namespace(t, c)
+	set := e2etest.File(t, e2etest.Held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", set).Ends(t, 0)
+	r := e2etest.Start(t, c.KubeconfigPath, "delete", "-f", set)
+	r.Until(t, "it is terminating", func() bool {
+		return e2etest.Kubectl(t, c, "get", "configmap/one", "-n", "default", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
-	r.signal(t, syscall.SIGINT)
-	r.wait(t)
-	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "gave up waiting").
-		says(t, "skipped      namespace/"+ns+"-x").says(t, "1 terminating, 1 skipped")
+	r.Signal(t, syscall.SIGINT)
+	r.Wait(t)
+	r.Ends(t, 2).Says(t, "terminating  configmap/one -n default").Says(t, "gave up waiting").
+		Says(t, "skipped      namespace/"+ns+"-x").Says(t, "1 terminating, 1 skipped")
 	letGo(t, c, "default", "one")
-	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").Ends(t, 0)
 }
 
 // For a user who may get and delete, but neither list nor watch, the plugin works object by object.
 func TestDeleteWithoutListPermission(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
-	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
-	kubectl(t, c, "create", "role", "deleter", "-n", ns, "--verb=get,delete", "--resource=configmaps")
-	kubectl(t, c, "create", "rolebinding", "deleter", "-n", ns, "--role=deleter", "--user=dora")
+	ns, set := e2etest.Namespace(t, c), e2etest.File(t, e2etest.ConfigMaps(20, 1, "1"))
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).Ends(t, 0)
+	e2etest.Kubectl(t, c, "create", "role", "deleter", "-n", ns, "--verb=get,delete", "--resource=configmaps")
+	e2etest.Kubectl(t, c, "create", "rolebinding", "deleter", "-n", ns, "--role=deleter", "--user=dora")
 	kubeconfig, err := c.KubeconfigFor("dora")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "20 deleted")
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap", "--all").ends(t, 2).says(t, "unknown")
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "-f", set).Ends(t, 0).Says(t, "20 deleted")
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "configmap", "--all").Ends(t, 2).Says(t, "unknown")
 }
 
 // The removal of a finalizer is conditional on the version that was read. If the object changes
 // meanwhile, it is read again (edge case 69).
 func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/a", "example.com/b")))
-	kubectl(t, c, "delete", "configmap/one", "-n", ns, "--wait=false")
-	patches := func(r *http.Request) bool { return r.Method == http.MethodPatch && isWrite(r.Method, r.URL.RawQuery) }
-	before(p, patches, func() {
-		kubectl(t, c, "annotate", "configmap/one", "-n", ns, "touched=yes")
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.Held("one", "example.com/a", "example.com/b")))
+	e2etest.Kubectl(t, c, "delete", "configmap/one", "-n", ns, "--wait=false")
+	patches := func(r *http.Request) bool {
+		return r.Method == http.MethodPatch && e2etest.IsWrite(r.Method, r.URL.RawQuery)
+	}
+	e2etest.Before(p, patches, func() {
+		e2etest.Kubectl(t, c, "annotate", "configmap/one", "-n", ns, "touched=yes")
 	})
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/a", "--yes", "--wait=false").ends(t, 0)
-	if n := written(p); n != 2 {
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/a", "--yes", "--wait=false").Ends(t, 0)
+	if n := e2etest.Written(p); n != 2 {
 		t.Errorf("%d patches, want 2: the first is for an outdated version", n)
 	}
-	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
+	if got := e2etest.Kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
 		t.Errorf("finalizers are %s, want example.com/b", got)
 	}
 
 	// A recreated object with the same name is not terminating, and keeps its finalizer.
-	other := file(t, held("one", "example.com/b"))
+	other := e2etest.File(t, e2etest.Held("one", "example.com/b"))
 	var once sync.Once
 	p.Fail(-1, func(r *http.Request) bool {
 		if patches(r) {
 			once.Do(func() {
 				letGo(t, c, ns, "one")
-				kubectl(t, c, "apply", "-n", ns, "-f", other)
+				e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", other)
 			})
 		}
 		return false
 	}, proxy.Fault{})
-	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").ends(t, 0).
-		says(t, "another object has its name now")
-	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
+	e2etest.Plugin(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").Ends(t, 0).
+		Says(t, "another object has its name now")
+	if got := e2etest.Kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
 		t.Errorf("finalizers of the new object are %s, want example.com/b", got)
 	}
 	letGo(t, c, ns, "one")
 }
 
-// held creates a ConfigMap with finalizers, which blocks its deletion.
-func held(name string, finalizers ...string) string {
-	return fmt.Sprintf("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, finalizers: [%s]}}\n", name, strings.Join(finalizers, ", "))
-}
-
 func letGo(t *testing.T, c *cluster.Cluster, ns, name string) {
 	t.Helper()
-	kubectl(t, c, "patch", "configmap/"+name, "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	e2etest.Kubectl(t, c, "patch", "configmap/"+name, "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // If an operator installs a definition later, the run waits until the kind is served (edge case
@@ -69,17 +70,17 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := shared.Cluster(t)
-			ns := namespace(t, c)
+			ns := e2etest.Namespace(t, c)
 			// Uses its own group: a deleted CRD may be served for another moment.
 			named := func(manifest string) string { return strings.ReplaceAll(manifest, "GROUP", ns) }
-			r := start(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", file(t, named(tt.set))}, tt.args...)...)
-			r.until(t, "the operator is there, and the run waits for its kind", func() bool {
-				return strings.Contains(r.stderr.String(), tt.says) && kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
+			r := e2etest.Start(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", e2etest.File(t, named(tt.set))}, tt.args...)...)
+			r.Until(t, "the operator is there, and the run waits for its kind", func() bool {
+				return strings.Contains(r.Stderr.String(), tt.says) && e2etest.Kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
 			})
-			kubectl(t, c, "apply", "-f", file(t, named(definition)))
-			r.wait(t)
-			r.ends(t, 0).says(t, named("created     late.GROUP.example.com/one"))
-			kubectl(t, c, "delete", "customresourcedefinition", named("lates.GROUP.example.com"))
+			e2etest.Kubectl(t, c, "apply", "-f", e2etest.File(t, named(definition)))
+			r.Wait(t)
+			r.Ends(t, 0).Says(t, named("created     late.GROUP.example.com/one"))
+			e2etest.Kubectl(t, c, "delete", "customresourcedefinition", named("lates.GROUP.example.com"))
 		})
 	}
 }
@@ -102,7 +103,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 	const set = "{apiVersion: soon.example.com/v1, kind: Gateway, metadata: {name: %s, namespace: default}}"
-	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, definition)).ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", e2etest.File(t, definition)).Ends(t, 0)
 	var runs sync.WaitGroup
 	for _, tt := range []struct {
 		name   string
@@ -114,11 +115,11 @@ spec:
 		{"two", []string{"apply", "--dry-run=server"}, 0, "gateway.soon.example.com/two"},
 		{"three", []string{"diff"}, 1, "gateway.soon.example.com/three"},
 	} {
-		r := start(t, c.KubeconfigPath, append(tt.args, "-f", file(t, fmt.Sprintf(set, tt.name)))...)
+		r := e2etest.Start(t, c.KubeconfigPath, append(tt.args, "-f", e2etest.File(t, fmt.Sprintf(set, tt.name)))...)
 		runs.Go(func() {
-			r.wait(t)
-			r.ends(t, tt.status).says(t, tt.says).
-				says(t, "waiting for Gateway to be served; customresourcedefinition/gateways.soon.example.com defines")
+			r.Wait(t)
+			r.Ends(t, tt.status).Says(t, tt.says).
+				Says(t, "waiting for Gateway to be served; customresourcedefinition/gateways.soon.example.com defines")
 		})
 	}
 	runs.Wait()
@@ -163,7 +164,7 @@ spec:
 					circle.Full(t)
 				}
 				objects := like.objects
-				ns := namespace(t, c)
+				ns := e2etest.Namespace(t, c)
 				group := ns + ".example.com"
 				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: %s\n", ns)
 				if like.large {
@@ -172,41 +173,41 @@ spec:
 				for n := range objects {
 					text += fmt.Sprintf("---\napiVersion: %s/v1\nkind: Thing\nmetadata:\n  name: o%d\nspec: {a: 1}\n", group, n)
 				}
-				set, old := file(t, text), "--cache-dir="+t.TempDir()
-				kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, "things", tt.before, "v1")))
-				k8sconnect(t, c.KubeconfigPath, "apply", "-f", set, "-n", ns, old).ends(t, 0)
-				k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, old).ends(t, 0)
+				set, old := e2etest.File(t, text), "--cache-dir="+t.TempDir()
+				e2etest.Kubectl(t, c, "apply", "-f", e2etest.File(t, fmt.Sprintf(definition, group, "things", tt.before, "v1")))
+				e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", set, "-n", ns, old).Ends(t, 0)
+				e2etest.Plugin(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, old).Ends(t, 0)
 
-				kubectl(t, c, "delete", "customresourcedefinition", "things."+group)
+				e2etest.Kubectl(t, c, "delete", "customresourcedefinition", "things."+group)
 				if tt.resource != "" {
-					kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, tt.resource, tt.after, tt.version)))
-					kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "customresourcedefinition", tt.resource+"."+group)
-					until(t, "it is served", func() bool {
-						return kubectlCommand(t, c, "get", "--raw", "/apis/"+group+"/"+tt.version+"/"+tt.resource).Run() == nil
+					e2etest.Kubectl(t, c, "apply", "-f", e2etest.File(t, fmt.Sprintf(definition, group, tt.resource, tt.after, tt.version)))
+					e2etest.Kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "customresourcedefinition", tt.resource+"."+group)
+					e2etest.Until(t, "it is served", func() bool {
+						return e2etest.KubectlCommand(t, c, "get", "--raw", "/apis/"+group+"/"+tt.version+"/"+tt.resource).Run() == nil
 					})
 				}
 				kept := t.TempDir() // the old cache, restored for each run
 				if err := os.CopyFS(kept, os.DirFS(strings.TrimPrefix(old, "--cache-dir="))); err != nil {
 					t.Fatal(err)
 				}
-				run := func(args ...string) (byOld, byNone *run) {
+				run := func(args ...string) (byOld, byNone *e2etest.Run) {
 					copied := t.TempDir()
 					if err := os.CopyFS(copied, os.DirFS(kept)); err != nil {
 						t.Fatal(err)
 					}
 					args = append(args, "-f", set, "-n", ns)
-					return k8sconnect(t, c.KubeconfigPath, append(args, "--cache-dir="+copied)...),
-						k8sconnect(t, c.KubeconfigPath, append(args, "--cache-dir="+t.TempDir())...)
+					return e2etest.Plugin(t, c.KubeconfigPath, append(args, "--cache-dir="+copied)...),
+						e2etest.Plugin(t, c.KubeconfigPath, append(args, "--cache-dir="+t.TempDir())...)
 				}
 				got, want := run("diff")
-				got.ends(t, tt.different)
-				if want.ends(t, tt.different); got.stdout.String() != want.stdout.String() {
+				got.Ends(t, tt.different)
+				if want.Ends(t, tt.different); got.Stdout.String() != want.Stdout.String() {
 					t.Errorf("with the old cache: %s\nwithout a cache: %s", got, want)
 				}
 				got, want = run("apply")
-				got.ends(t, tt.applied).says(t, tt.says)
-				if want.ends(t, tt.applied); tt.applied == 0 {
-					want.says(t, fmt.Sprint(objects+1, " unchanged"))
+				got.Ends(t, tt.applied).Says(t, tt.says)
+				if want.Ends(t, tt.applied); tt.applied == 0 {
+					want.Says(t, fmt.Sprint(objects+1, " unchanged"))
 				}
 			})
 		}
@@ -220,13 +221,13 @@ func TestDefinitionsAreCachedAfterRun(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fails := range map[string]bool{"whole": false, "failed in its last phase": true} {
 		t.Run(name, func(t *testing.T) {
-			p, kubeconfig := proxied(t, c)
-			ns := namespace(t, c)
+			p, kubeconfig := e2etest.Proxied(t, c)
+			ns := e2etest.Namespace(t, c)
 			group, image := ns+".example.com", "a"
 			if fails {
 				image = ""
 			}
-			set := file(t, fmt.Sprintf(`
+			set := e2etest.File(t, fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gears.%[1]s}
@@ -251,7 +252,7 @@ spec:
     spec: {containers: [{name: c, image: "%[2]s"}]}
 `, group, image))
 			cache := "--cache-dir=" + t.TempDir()
-			k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), cache).ends(t, 1)
+			e2etest.Plugin(t, kubeconfig, "diff", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(1, 1, "1")), cache).Ends(t, 1)
 			everything := func(from int) (asked []string) {
 				for _, r := range p.Requests()[from:] {
 					if path, _, _ := strings.Cut(r.URI, "?"); path == "/api" || path == "/apis" {
@@ -265,13 +266,13 @@ spec:
 			if fails {
 				ends = 1
 			}
-			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "gear")
+			e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).Ends(t, ends).Says(t, "gear")
 			// The run may end before the cache is complete.
 			if asked := everything(from); len(asked) < 2 || len(asked) > 4 || asked[0] != "/api" {
 				t.Errorf("the first run requested discovery %v, want 2 to 4 requests", asked)
 			}
 			from = len(p.Requests())
-			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "unchanged")
+			e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).Ends(t, ends).Says(t, "unchanged")
 			if asked := everything(from); asked != nil {
 				t.Errorf("the second run requested discovery %v, want no request", asked)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // A field that is no longer in the manifest is found from our managed fields, even if the manifest
@@ -12,14 +14,14 @@ import (
 // kept; fields that only others own are not ours (edge case 33).
 func TestFieldsRemovedFromManifest(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
-	apply := func(rest string, args ...string) *run {
-		set := file(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, `+rest+`}`)
-		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", set, "-o", "json"}, args...)...).ends(t, 0)
+	ns := e2etest.Namespace(t, c)
+	apply := func(rest string, args ...string) *e2etest.Run {
+		set := e2etest.File(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, `+rest+`}`)
+		return e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", set, "-o", "json"}, args...)...).Ends(t, 0)
 	}
 	apply(`labels: {ours: a, both: a}, annotations: {gone: a}}, data: {a: a, b: b}`)
-	theirs := file(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {both: a, theirs: a}}, data: {b: b, c: c}}`)
-	kubectl(t, c, "apply", "--server-side", "--field-manager=them", "-n", ns, "-f", theirs)
+	theirs := e2etest.File(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {both: a, theirs: a}}, data: {b: b, c: c}}`)
+	e2etest.Kubectl(t, c, "apply", "--server-side", "--field-manager=them", "-n", ns, "-f", theirs)
 
 	type paths struct {
 		Action            string
@@ -30,7 +32,7 @@ func TestFieldsRemovedFromManifest(t *testing.T) {
 	}
 	var got struct{ Objects []paths }
 	r := apply(`labels: {}}, data: {}`)
-	if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil || len(got.Objects) != 1 {
+	if err := json.Unmarshal(r.Stdout.Bytes(), &got); err != nil || len(got.Objects) != 1 {
 		t.Fatalf("%v: %s", err, r)
 	}
 	var message []string
@@ -47,7 +49,7 @@ func TestFieldsRemovedFromManifest(t *testing.T) {
 	if diff := cmp.Diff(want, message); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, r)
 	}
-	if left := kubectl(t, c, "get", "configmap/x", "-n", ns, "-o", "jsonpath={.metadata.labels}{.metadata.annotations}{.data}"); left != `{"both":"a","theirs":"a"}{"b":"b","c":"c"}` {
+	if left := e2etest.Kubectl(t, c, "get", "configmap/x", "-n", ns, "-o", "jsonpath={.metadata.labels}{.metadata.annotations}{.data}"); left != `{"both":"a","theirs":"a"}{"b":"b","c":"c"}` {
 		t.Errorf("the object has: %s", left)
 	}
 }

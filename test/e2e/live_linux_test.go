@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
@@ -74,7 +75,7 @@ func (s *session) shown() string {
 // sees waits until the terminal shows a text after those seen before.
 func (s *session) sees(t *testing.T, want string) {
 	t.Helper()
-	until(t, "the terminal shows "+want, func() bool {
+	e2etest.Until(t, "the terminal shows "+want, func() bool {
 		shown := s.shown()
 		i := strings.Index(shown[min(s.seen, len(shown)):], want)
 		if i >= 0 {
@@ -123,16 +124,16 @@ spec:
 // a manifest that conflicts with both.
 func inConflict(t *testing.T, c *cluster.Cluster) (ns, set string) {
 	t.Helper()
-	ns = namespace(t, c)
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(liveApp, "REPLICAS", "1"))).ends(t, 0)
-	kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=5")
-	kubectl(t, c, "set", "image", "deployment/web", "-n", ns, "app=registry.example/app:hotfix", "--field-manager=edit")
-	return ns, file(t, strings.ReplaceAll(liveApp, "REPLICAS", "3"))
+	ns = e2etest.Namespace(t, c)
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, strings.ReplaceAll(liveApp, "REPLICAS", "1"))).Ends(t, 0)
+	e2etest.Kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=5")
+	e2etest.Kubectl(t, c, "set", "image", "deployment/web", "-n", ns, "app=registry.example/app:hotfix", "--field-manager=edit")
+	return ns, e2etest.File(t, strings.ReplaceAll(liveApp, "REPLICAS", "3"))
 }
 
 func webOf(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
-	return kubectl(t, c, "get", "deployment/web", "-n", ns, "-o",
+	return e2etest.Kubectl(t, c, "get", "deployment/web", "-n", ns, "-o",
 		"jsonpath={.spec.replicas} {.spec.template.spec.containers[0].image} {.metadata.generation}")
 }
 
@@ -189,16 +190,16 @@ func TestLive(t *testing.T) {
 // fields with the same managers, but not fields that only one of them owns.
 func TestLiveTakeAllOfSharedFields(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {DATA}}\n---\n"
 	of := func(data string) string {
 		return strings.NewReplacer("NAME", "a", "DATA", data).Replace(settings) + strings.NewReplacer("NAME", "b", "DATA", data).Replace(settings)
 	}
 	for _, manager := range []string{"flux", "helm"} {
-		kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager="+manager, "-f", file(t, of("both: theirs")))
+		e2etest.Kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager="+manager, "-f", e2etest.File(t, of("both: theirs")))
 	}
-	kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager=edit", "-f", file(t, of("one: theirs")))
-	s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", file(t, of("both: mine, one: mine")))
+	e2etest.Kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager=edit", "-f", e2etest.File(t, of("one: theirs")))
+	s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", e2etest.File(t, of("both: mine, one: mine")))
 	s.sees(t, "conflict 1 of 4: configmap/a -n "+ns)
 	s.sees(t, "of flux and helm: [ta] take all, [la] leave all: ")
 	s.types(t, "?\n")
@@ -213,7 +214,7 @@ func TestLiveTakeAllOfSharedFields(t *testing.T) {
 	if strings.Contains(s.shown(), "conflict 3 of 4") {
 		t.Errorf("a conflict covered by an answer for all was asked about again:\n%s", s.shown())
 	}
-	got := kubectl(t, c, "get", "configmaps/a", "configmaps/b", "-n", ns, "-o", "jsonpath={range .items[*]}{.data.both} {.data.one} {end}")
+	got := e2etest.Kubectl(t, c, "get", "configmaps/a", "configmaps/b", "-n", ns, "-o", "jsonpath={range .items[*]}{.data.both} {.data.one} {end}")
 	if got != "mine theirs mine theirs " {
 		t.Errorf("%s\n%s", got, s.shown())
 	}
@@ -253,7 +254,7 @@ func TestLiveAsksAgain(t *testing.T) {
 	s.types(t, "t\n")
 	s.sees(t, "conflict 2 of 2")
 	s.sees(t, asks)
-	kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=7")
+	e2etest.Kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=7")
 	s.types(t, "leave\n")
 	s.sees(t, "which has changed since your answer")
 	s.sees(t, "live   7")
@@ -308,9 +309,9 @@ func TestLiveNeverAsks(t *testing.T) {
 // answer, so it does not ask.
 func TestRollbackAsks(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	for _, version := range []string{"1", "2"} {
-		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(1, 1, version))).ends(t, 0)
+		e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "-f", e2etest.File(t, e2etest.ConfigMaps(1, 1, version))).Ends(t, 0)
 	}
 	back := []string{"sets", "rollback", "web", "-n", ns}
 	s := sit(t, c.KubeconfigPath, nil, append(back, "-o", "json")...)
@@ -324,7 +325,7 @@ func TestRollbackAsks(t *testing.T) {
 		s.sees(t, "Roll back?")
 		s.types(t, step.answer+"\n")
 		s.ends(t, step.status)
-		if got := value(t, c, ns, "cm-0000"); got != step.value {
+		if got := e2etest.ValueOf(t, c, ns, "cm-0000"); got != step.value {
 			t.Errorf("after the answer %s, the value is %s", step.answer, got)
 		}
 	}

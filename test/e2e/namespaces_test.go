@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // A set with a few objects in each of many namespaces is read and watched by kind, not object by
 // object, by each verb. The full size is that of a platform team's cluster: 5,400 objects of 11 kinds.
 func TestManyNamespacesAreReadByKind(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	namespaces, kinds := circle.Of(34, 300, 300), circle.Of(3, 10, 10)
-	base := namespace(t, c)
+	base := e2etest.Namespace(t, c)
 	set, objects := manyNamespaces(base, namespaces, kinds)
 	t.Cleanup(func() {
 		var all sync.WaitGroup
@@ -26,9 +27,9 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 		}
 		all.Wait()
 	})
-	path := file(t, set)
-	k8sconnect(t, kubeconfig, "apply", "-f", path).ends(t, 0).says(t, fmt.Sprint(objects, " created"))
-	plan := file(t, k8sconnect(t, kubeconfig, "diff", "-o", "json", "-f", path).ends(t, 0).stdout.String())
+	path := e2etest.File(t, set)
+	e2etest.Plugin(t, kubeconfig, "apply", "-f", path).Ends(t, 0).Says(t, fmt.Sprint(objects, " created"))
+	plan := e2etest.File(t, e2etest.Plugin(t, kubeconfig, "diff", "-o", "json", "-f", path).Ends(t, 0).Stdout.String())
 	for _, tt := range []struct {
 		args []string
 		says string
@@ -45,9 +46,9 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 		{[]string{"delete", "--timeout=300s"}, fmt.Sprint(objects, " deleted"), 0},
 	} {
 		from := len(p.Requests())
-		r := k8sconnect(t, kubeconfig, append(tt.args, "-f", path)...)
-		r.wait(t)
-		r.says(t, tt.says)
+		r := e2etest.Plugin(t, kubeconfig, append(tt.args, "-f", path)...)
+		r.Wait(t)
+		r.Says(t, tt.says)
 		var single []string
 		reads := 0
 		for _, q := range p.Requests()[from:] {
@@ -70,9 +71,9 @@ func TestManyNamespacesAreReadByKind(t *testing.T) {
 // A set in many namespaces is pruned and rolled back by kind, too.
 func TestSetsInManyNamespacesAreReadByKind(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	const namespaces, kinds = 34, 3
-	base := namespace(t, c)
+	base := e2etest.Namespace(t, c)
 	if out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"), "--kubeconfig="+kubeconfig, "config", "set-context", "--current", "--namespace="+base).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -86,17 +87,17 @@ func TestSetsInManyNamespacesAreReadByKind(t *testing.T) {
 		all.Wait()
 	})
 	set := []string{"--apply-set=many", "--prune", "-f"}
-	k8sconnect(t, kubeconfig, append([]string{"apply"}, append(set, file(t, whole))...)...).ends(t, 0)
+	e2etest.Plugin(t, kubeconfig, append([]string{"apply"}, append(set, e2etest.File(t, whole))...)...).Ends(t, 0)
 	for _, tt := range []struct {
 		args []string
 		says string
 	}{
-		{append([]string{"apply"}, append(set, file(t, fewer))...), fmt.Sprint(objects-fewerObjects, " pruned")},
+		{append([]string{"apply"}, append(set, e2etest.File(t, fewer))...), fmt.Sprint(objects-fewerObjects, " pruned")},
 		{[]string{"sets", "rollback", "many", "--yes"}, fmt.Sprint(objects-fewerObjects, " created")},
 		{[]string{"sets", "many"}, fmt.Sprint(objects)},
 	} {
 		from := len(p.Requests())
-		k8sconnect(t, kubeconfig, tt.args...).ends(t, 0).says(t, tt.says)
+		e2etest.Plugin(t, kubeconfig, tt.args...).Ends(t, 0).Says(t, tt.says)
 		var reads []string
 		for _, q := range p.Requests()[from:] {
 			if q.Method == http.MethodGet {

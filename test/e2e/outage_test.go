@@ -16,6 +16,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // Transient failures are retried (edge case 28), and reported on stderr if the server gave a
@@ -34,15 +35,15 @@ func TestTransientErrorsAreRetried(t *testing.T) {
 		"written but stream reset": {AnswerLost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, kubeconfig := proxied(t, c)
-			ns := namespace(t, c)
+			p, kubeconfig := e2etest.Proxied(t, c)
+			ns := e2etest.Namespace(t, c)
 			p.Fail(2, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), fault)
-			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(5, 1, "1"))).ends(t, 0)
-			r.says(t, "5 created")
+			r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(5, 1, "1"))).Ends(t, 0)
+			r.Says(t, "5 created")
 			if fault.Status != 0 {
-				r.says(t, "trying again")
+				r.Says(t, "trying again")
 			}
-			if n := len(uids(t, c, ns)); n != 5 {
+			if n := len(e2etest.UIDs(t, c, ns)); n != 5 {
 				t.Errorf("%d objects, want 5", n)
 			}
 		})
@@ -67,10 +68,10 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 		"413": {proxy.Fault{Status: http.StatusRequestEntityTooLarge}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, kubeconfig := proxied(t, c)
-			ns := namespace(t, c)
+			p, kubeconfig := e2etest.Proxied(t, c)
+			ns := e2etest.Namespace(t, c)
 			p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), tt.fault)
-			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1"))).ends(t, tt.status)
+			e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(1, 1, "1"))).Ends(t, tt.status)
 			if n := p.Count("PATCH", "/api/v1/namespaces/"+ns); n != tt.requests {
 				t.Errorf("%d requests, want %d", n, tt.requests)
 			}
@@ -83,8 +84,8 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 func TestServerDiesDuringRun(t *testing.T) {
 	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
-	ns := namespace(t, c)
-	p, _ := proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	p, _ := e2etest.Proxied(t, c)
 	wire, err := proxy.NewTCP(p.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestServerDiesDuringRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0060"), func() {
+	e2etest.Before(p, e2etest.Writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0060"), func() {
 		wire.Refuse()
 		wire.Break()
 		if err := c.KillAPIServer(); err != nil {
@@ -104,17 +105,17 @@ func TestServerDiesDuringRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
-	r.until(t, "it says so", func() bool { return strings.Contains(r.stderr.String(), "the API server does not answer") })
+	r := e2etest.Start(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
+	r.Until(t, "it says so", func() bool { return strings.Contains(r.Stderr.String(), "the API server does not answer") })
 	if err := wire.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	r.wait(t)
-	r.ends(t, 0).says(t, "120 created").says(t, "the API server does not answer")
-	if n := strings.Count(r.stderr.String(), "\n"); n > 20 {
-		t.Errorf("%d lines on stderr, want at most 20: %s", n, &r.stderr)
+	r.Wait(t)
+	r.Ends(t, 0).Says(t, "120 created").Says(t, "the API server does not answer")
+	if n := strings.Count(r.Stderr.String(), "\n"); n > 20 {
+		t.Errorf("%d lines on stderr, want at most 20: %s", n, &r.Stderr)
 	}
-	if n := len(uids(t, c, ns)); n != 120 {
+	if n := len(e2etest.UIDs(t, c, ns)); n != 120 {
 		t.Errorf("%d objects, want 120", n)
 	}
 }
@@ -123,10 +124,10 @@ func TestServerDiesDuringRun(t *testing.T) {
 // closed at once, as behind a load balancer.
 func TestServerNotReadyYet(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := behind(t, c)
-	ns := namespace(t, c)
+	p, kubeconfig := e2etest.Behind(t, c)
+	ns := e2etest.Namespace(t, c)
 	p.Refuse()
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(3, 1, "1")), "--server-timeout=2m")
+	r := e2etest.Start(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(3, 1, "1")), "--server-timeout=2m")
 	time.Sleep(500 * time.Millisecond)
 	p.HangUp()
 	if err := p.Restore(); err != nil {
@@ -134,24 +135,24 @@ func TestServerNotReadyYet(t *testing.T) {
 	}
 	p.HangUp()
 	from := p.Stats().Connections
-	until(t, "it knocks", func() bool { return p.Stats().Connections > from+1 })
+	e2etest.Until(t, "it knocks", func() bool { return p.Stats().Connections > from+1 })
 	if err := p.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	r.wait(t)
-	r.ends(t, 0).says(t, "3 created").says(t, "the API server does not answer, trying again for up to 120 s")
+	r.Wait(t)
+	r.Ends(t, 0).Says(t, "3 created").Says(t, "the API server does not answer, trying again for up to 120 s")
 }
 
 // If a server accepts connections but never completes a handshake for longer than we wait, nothing
 // is known, not even the remaining work.
 func TestServerHangs(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := behind(t, c)
+	p, kubeconfig := e2etest.Behind(t, c)
 	p.Hold()
-	set := file(t, configMaps(1, 1, "1"))
-	r := k8sconnect(t, kubeconfig, "apply", "-n", "default", "-f", set, "--timeout=2s").ends(t, 2)
-	r.says(t, "the run timed out after 2s (--timeout)")
-	if r.stdout.Len() != 0 {
+	set := e2etest.File(t, e2etest.ConfigMaps(1, 1, "1"))
+	r := e2etest.Plugin(t, kubeconfig, "apply", "-n", "default", "-f", set, "--timeout=2s").Ends(t, 2)
+	r.Says(t, "the run timed out after 2s (--timeout)")
+	if r.Stdout.Len() != 0 {
 		t.Errorf("stdout: %s", r)
 	}
 }
@@ -159,10 +160,10 @@ func TestServerHangs(t *testing.T) {
 // If connections break, requests in progress are repeated.
 func TestConnectionsBreak(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := behind(t, c)
-	ns := namespace(t, c)
+	p, kubeconfig := e2etest.Behind(t, c)
+	ns := e2etest.Namespace(t, c)
 	p.SetRTT(10 * time.Millisecond)
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(300, 100, "1")), "--concurrency=16")
+	r := e2etest.Start(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(300, 100, "1")), "--concurrency=16")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -171,10 +172,10 @@ func TestConnectionsBreak(t *testing.T) {
 			p.Break()
 		}
 	}()
-	r.wait(t)
+	r.Wait(t)
 	cancel()
-	r.ends(t, 0).says(t, "300 created")
-	if n := len(uids(t, c, ns)); n != 300 {
+	r.Ends(t, 0).Says(t, "300 created")
+	if n := len(e2etest.UIDs(t, c, ns)); n != 300 {
 		t.Errorf("%d objects, want 300", n)
 	}
 }
@@ -183,11 +184,11 @@ func TestConnectionsBreak(t *testing.T) {
 // client keeps changing the quota, creates fail with a conflict of the quota. That is transient.
 func TestQuotaConflicts(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	kubectl(t, c, "create", "quota", "many", "-n", ns, "--hard=configmaps=999")
-	until(t, "the quota is counted", func() bool {
-		return kubectl(t, c, "get", "quota/many", "-n", ns, "-o", "jsonpath={.status.hard.configmaps}") == "999"
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	e2etest.Kubectl(t, c, "create", "quota", "many", "-n", ns, "--hard=configmaps=999")
+	e2etest.Until(t, "the quota is counted", func() bool {
+		return e2etest.Kubectl(t, c, "get", "quota/many", "-n", ns, "-o", "jsonpath={.status.hard.configmaps}") == "999"
 	})
 	s, err := newServer(t.Context(), c)
 	if err != nil {
@@ -207,10 +208,10 @@ func TestQuotaConflicts(t *testing.T) {
 			}
 		})
 	}
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(100, 1, "1")))
+	r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(100, 1, "1")))
 	cancel()
 	busy.Wait()
-	r.ends(t, 0).says(t, "100 created")
+	r.Ends(t, 0).Says(t, "100 created")
 	if conflicts() == 0 {
 		t.Error("no conflict of the quota occurred")
 	}

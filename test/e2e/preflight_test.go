@@ -3,13 +3,15 @@ package e2e_test
 import (
 	"regexp"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // Preflight sends its requests once for each namespace with changes, and none for an unchanged set.
 func TestPreflightRequestsAreFew(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
 	const spec = `
 apiVersion: apps/v1
 kind: Deployment
@@ -29,7 +31,7 @@ spec: {selector: {app: NAME}, ports: [{port: 80}]}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		set += regexp.MustCompile("NAME").ReplaceAllString(spec, name)
 	}
-	manifests := file(t, set)
+	manifests := e2etest.File(t, set)
 	besides := func(from int) []string {
 		var asked []string
 		for _, r := range p.Requests()[from:] {
@@ -40,18 +42,18 @@ spec: {selector: {app: NAME}, ports: [{port: 80}]}
 		return asked
 	}
 	from := len(p.Requests())
-	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", manifests).ends(t, 1).says(t, "ConfigMap a does not exist")
+	e2etest.Plugin(t, kubeconfig, "diff", "-n", ns, "-f", manifests).Ends(t, 1).Says(t, "ConfigMap a does not exist")
 	if asked := besides(from); len(asked) == 0 || len(asked) > 10 { // quotas, budgets, and one or a few for the ConfigMaps
 		t.Errorf("%d preflight requests, want 1 to 10: %q", len(asked), asked)
 	}
 	from = len(p.Requests())
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", manifests).ends(t, 0).says(t, "12 created")
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", manifests).Ends(t, 0).Says(t, "12 created")
 	if asked := besides(from); len(asked) > 0 {
 		t.Errorf("apply sent preflight requests: %q", asked)
 	}
 	from = len(p.Requests())
 	for _, verb := range [][]string{{"diff"}, {"apply"}, {"apply", "--dry-run=server"}} {
-		k8sconnect(t, kubeconfig, append(verb, "-n", ns, "-f", manifests)...).ends(t, 0)
+		e2etest.Plugin(t, kubeconfig, append(verb, "-n", ns, "-f", manifests)...).Ends(t, 0)
 	}
 	if asked := besides(from); len(asked) > 0 {
 		t.Errorf("preflight requests for an unchanged set: %q", asked)

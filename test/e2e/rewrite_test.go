@@ -19,6 +19,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // rewriter is a mutating webhook that changes the data of ConfigMaps as they are
@@ -93,7 +94,7 @@ func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namesp
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"image": "probe"},
 		"metadata": map[string]any{"name": "probe", "namespace": namespace},
 	}}
-	until(t, "the API server calls the webhook", func() bool {
+	e2etest.Until(t, "the API server calls the webhook", func() bool {
 		if _, err := api.apply(t.Context(), probe, "setup", true, true); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func TestWebhookRewritesValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := namespace(t, c)
+	namespace := e2etest.Namespace(t, c)
 	w := newRewriter(t, func(image string, _ int64) string {
 		return "mirror.example/" + strings.TrimPrefix(image, "mirror.example/")
 	})
@@ -179,18 +180,18 @@ func TestWebhookRewritesValue(t *testing.T) {
 // change. A run that changes many objects in earnest sends only a few dry runs (edge case 15).
 func TestRewrittenValuesAreNotSentAgain(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	newRewriter(t, func(image string, _ int64) string {
 		return "mirror.example/" + strings.TrimPrefix(image, "mirror.example/")
 	}).install(t, c, api, ns)
 	const objects, most = 40, 16
 	set := func(image string) string {
-		return file(t, strings.ReplaceAll(configMaps(objects, 1, image), "value:", "image:"))
+		return e2etest.File(t, strings.ReplaceAll(e2etest.ConfigMaps(objects, 1, image), "value:", "image:"))
 	}
 	dryRuns := func() int {
 		n := 0
@@ -201,15 +202,15 @@ func TestRewrittenValuesAreNotSentAgain(t *testing.T) {
 		}
 		return n
 	}
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).ends(t, 0).says(t, "40 created")
-	before := written(p)
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).ends(t, 0).says(t, "40 unchanged")
-	if n := written(p) - before; n != 0 {
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).Ends(t, 0).Says(t, "40 created")
+	before := e2etest.Written(p)
+	r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1")).Ends(t, 0).Says(t, "40 unchanged")
+	if n := e2etest.Written(p) - before; n != 0 {
 		t.Errorf("%d writes in an unchanged run: %s", n, r)
 	}
-	before, tried := written(p), dryRuns()
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:2")).ends(t, 0).says(t, "40 configured")
-	if n := written(p) - before; n != objects {
+	before, tried := e2etest.Written(p), dryRuns()
+	e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set("app:2")).Ends(t, 0).Says(t, "40 configured")
+	if n := e2etest.Written(p) - before; n != objects {
 		t.Errorf("%d writes for %d changed objects", n, objects)
 	}
 	if n := dryRuns() - tried; n > most {
@@ -227,7 +228,7 @@ func TestWebhookNeverSettles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := namespace(t, c)
+	namespace := e2etest.Namespace(t, c)
 	w := newRewriter(t, func(_ string, call int64) string { return fmt.Sprint("call-", call) })
 	w.install(t, c, api, namespace)
 	for _, verb := range []string{"apply", "diff", "apply", "diff"} {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // decided is the source of a path's decision, in JSON.
@@ -17,7 +19,7 @@ type decided struct{ Path, Outcome, By, Choice string }
 // named by a flag. Guards in the file refuse before any request is sent.
 func TestRulesOfAFile(t *testing.T) {
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
@@ -41,35 +43,35 @@ spec:
 		write("apps.yaml", strings.NewReplacer("NAME", "scaled", "REPLICAS", replicas).Replace(app)+
 			strings.NewReplacer("NAME", "plain", "REPLICAS", replicas).Replace(app))
 	}
-	apply := func(args ...string) *run {
-		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", folder}, args...)...)
+	apply := func(args ...string) *e2etest.Run {
+		return e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", folder}, args...)...)
 	}
 	replicas := func() string {
-		return kubectl(t, c, "get", "deployments", "-n", ns, "-o", "jsonpath={range .items[*]}{.metadata.name}={.spec.replicas} {end}")
+		return e2etest.Kubectl(t, c, "get", "deployments", "-n", ns, "-o", "jsonpath={range .items[*]}{.metadata.name}={.spec.replicas} {end}")
 	}
 	set("2")
-	apply().ends(t, 0)
-	kubectl(t, c, "scale", "deployment/scaled", "-n", ns, "--replicas=5")
+	apply().Ends(t, 0)
+	e2etest.Kubectl(t, c, "scale", "deployment/scaled", "-n", ns, "--replicas=5")
 	set("3")
-	apply().ends(t, 1)
+	apply().Ends(t, 1)
 
 	// A typo in a rule can be the cause of a remaining conflict, so the report of conflicts also
 	// warns about it.
 	slip := write("k8sconnect.yaml", "yield:\n- {kind: Deploymnt, path: .spec.replicas}\n- {manager: kubctl}\n")
 	for _, verb := range []string{"apply", "diff"} {
-		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder).ends(t, 1)
+		r := e2etest.Plugin(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder).Ends(t, 1)
 		for _, want := range []string{
 			slip + ":2:3: the rule to yield deploymnt:manager=*:.spec.replicas matched nothing: it names no object in the input",
 			slip + ":3:3: the rule to yield manager=kubctl matched nothing: the manager owns nothing that the input sets",
 		} {
-			if !strings.Contains(unwrapped(r.stderr.String()), want) {
-				t.Errorf("%s: no %q on stderr:\n%s", verb, want, r.stderr.String())
+			if !strings.Contains(unwrapped(r.Stderr.String()), want) {
+				t.Errorf("%s: no %q on stderr:\n%s", verb, want, r.Stderr.String())
 			}
 		}
 	}
 
 	config := write("k8sconnect.yaml", "yield:\n- {manager: kubectl}\n- {kind: StatefulSet, path: .spec.replicas}\n")
-	r := apply("-v", "1").ends(t, 0)
+	r := apply("-v", "1").Ends(t, 0)
 	if got := replicas(); got != "plain=3 scaled=5 " {
 		t.Errorf("replicas: %s\n%s", got, r)
 	}
@@ -78,17 +80,17 @@ spec:
 		"deployment.apps/scaled -n " + ns + ": .spec.replicas yielded by " + config + ":2:3",
 		config + ":3:3: the rule to yield statefulset:manager=*:.spec.replicas matched nothing: it names no object in the input",
 	} {
-		if !strings.Contains(unwrapped(r.stderr.String()), want) {
-			t.Errorf("no %q on stderr:\n%s", want, r.stderr.String())
+		if !strings.Contains(unwrapped(r.Stderr.String()), want) {
+			t.Errorf("no %q on stderr:\n%s", want, r.Stderr.String())
 		}
 	}
-	if strings.Contains(r.stderr.String(), "plain") {
-		t.Errorf("a rule decided about an object in which its manager owns nothing:\n%s", r.stderr.String())
+	if strings.Contains(r.Stderr.String(), "plain") {
+		t.Errorf("a rule decided about an object in which its manager owns nothing:\n%s", r.Stderr.String())
 	}
-	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).Ends(t, 0)
 	for _, verb := range []string{"apply", "diff"} {
 		// JSON output stays one document with explanations in it; they are also on stderr.
-		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-v", "1", "-o", "json").ends(t, 0)
+		r := e2etest.Plugin(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-v", "1", "-o", "json").Ends(t, 0)
 		var document struct {
 			Objects []struct {
 				Name    string
@@ -96,7 +98,7 @@ spec:
 				Decided []decided
 			}
 		}
-		if err := json.Unmarshal(r.stdout.Bytes(), &document); err != nil {
+		if err := json.Unmarshal(r.Stdout.Bytes(), &document); err != nil {
 			t.Errorf("%s: %v\n%s", verb, err, r)
 		}
 		yielded := 0
@@ -112,18 +114,18 @@ spec:
 				yielded++
 			}
 		}
-		if yielded != 1 || !strings.Contains(r.stderr.String(), ".spec.replicas yielded by "+config+":2:3") {
+		if yielded != 1 || !strings.Contains(r.Stderr.String(), ".spec.replicas yielded by "+config+":2:3") {
 			t.Errorf("%s:\n%s", verb, r)
 		}
 		// The explanation is in the output if it was requested.
-		if r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-o", "json").ends(t, 0); strings.Contains(r.stdout.String(), "decided") {
+		if r := e2etest.Plugin(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-o", "json").Ends(t, 0); strings.Contains(r.Stdout.String(), "decided") {
 			t.Errorf("%s:\n%s", verb, r)
 		}
 	}
 	// Decisions by flags and by the annotation are named like those by the file, in the stream,
 	// too.
-	r = k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "-v", "1", "-o", "stream").ends(t, 0)
-	if want := `"decided":[{"path":".spec.replicas","outcome":"yielded","by":"--yield","choice":"deploy/scaled:.spec.replicas"}]`; !strings.Contains(r.stdout.String(), want) {
+	r = e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "-v", "1", "-o", "stream").Ends(t, 0)
+	if want := `"decided":[{"path":".spec.replicas","outcome":"yielded","by":"--yield","choice":"deploy/scaled:.spec.replicas"}]`; !strings.Contains(r.Stdout.String(), want) {
 		t.Errorf("no %s:\n%s", want, r)
 	}
 
@@ -133,25 +135,25 @@ spec:
 		return strings.Replace(strings.NewReplacer("NAME", name, "REPLICAS", "3").Replace(app), "metadata: {name: "+name, "metadata: {labels: {part: "+name+"}, name: "+name, 1)
 	}
 	write("apps.yaml", labelled("scaled")+labelled("plain"))
-	if r := apply("-l", "part=plain").ends(t, 0); strings.Contains(r.stderr.String(), ":2:3: the rule") || !strings.Contains(unwrapped(r.stderr.String()), ":3:3: the rule to yield") {
-		t.Errorf("want a warning about the second rule only:\n%s", r.stderr.String())
+	if r := apply("-l", "part=plain").Ends(t, 0); strings.Contains(r.Stderr.String(), ":2:3: the rule") || !strings.Contains(unwrapped(r.Stderr.String()), ":3:3: the rule to yield") {
+		t.Errorf("want a warning about the second rule only:\n%s", r.Stderr.String())
 	}
 	set("3")
 
 	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
-	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:1: take is allowed only in a file that you name") {
+	if r := apply().Ends(t, 2); !strings.Contains(r.Stderr.String(), "k8sconnect.yaml:1:1: take is allowed only in a file that you name") {
 		t.Error(r)
 	}
-	apply("--config=").ends(t, 1)
+	apply("--config=").Ends(t, 1)
 	write("k8sconnect.yaml", "expect: {context: another}\n")
-	if r := apply("-v", "1").ends(t, 2); strings.Contains(r.stderr.String(), "rules: ") {
-		t.Errorf("rules are explained for a run that reached no object:\n%s", r.stderr.String())
+	if r := apply("-v", "1").Ends(t, 2); strings.Contains(r.Stderr.String(), "rules: ") {
+		t.Errorf("rules are explained for a run that reached no object:\n%s", r.Stderr.String())
 	}
-	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "wrong context") || !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {
+	if r := apply().Ends(t, 2); !strings.Contains(r.Stderr.String(), "wrong context") || !strings.Contains(r.Stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {
 		t.Error(r)
 	}
 	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
-	apply("--config="+config).ends(t, 0)
+	apply("--config="+config).Ends(t, 0)
 	if got := replicas(); got != "plain=3 scaled=3 " {
 		t.Errorf("replicas: %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // The values in the tests' Secrets: old, live, and in the manifest.
@@ -37,9 +38,9 @@ func leaks(text string) string {
 	return ""
 }
 
-func (r *run) keepsSecrets(t *testing.T) {
+func keepsSecrets(t *testing.T, r *e2etest.Run) {
 	t.Helper()
-	if part := leaks(r.stdout.String() + r.stderr.String()); part != "" {
+	if part := leaks(r.Stdout.String() + r.Stderr.String()); part != "" {
 		t.Errorf("output contains the secret text %q: %s", part, r)
 	}
 }
@@ -87,10 +88,10 @@ spec: {policyName: NAME, validationActions: [ACTION]}
 // that Secret, changed, and a new one.
 func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
 	t.Helper()
-	ns = namespace(t, c)
+	ns = e2etest.Namespace(t, c)
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\nstringData: %s\n"
-	kubectl(t, c, "apply", "-n", ns, "-f", file(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryLive, "kept": canaryKept}))))
-	return ns, file(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryNew}))+"---\n"+
+	e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", e2etest.File(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryLive, "kept": canaryKept}))))
+	return ns, e2etest.File(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryNew}))+"---\n"+
 		fmt.Sprintf(secret, "fresh", inJSON(t, map[string]string{"p": canaryNew}))+
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside}\ndata: {a: b}\n")
 }
@@ -102,8 +103,8 @@ func TestNoOutputContainsSecret(t *testing.T) {
 	for action, status := range map[string]int{"Warn": 0, "Deny": 1} {
 		t.Run(action, func(t *testing.T) {
 			ns, set := secretsOfATest(t, c)
-			policy := file(t, strings.NewReplacer("NAME", ns, "ACTION", action).Replace(quotingPolicy))
-			kubectl(t, c, "apply", "-f", policy)
+			policy := e2etest.File(t, strings.NewReplacer("NAME", ns, "ACTION", action).Replace(quotingPolicy))
+			e2etest.Kubectl(t, c, "apply", "-f", policy)
 			t.Cleanup(func() {
 				_ = exec.Command(c.Binary("kubectl"), "delete", "-f", policy, "--kubeconfig", c.KubeconfigPath).Run()
 			})
@@ -131,20 +132,20 @@ func TestNoOutputContainsSecret(t *testing.T) {
 					if call.args[0] == "owners" && len(more) > 1 && more[1] != "json" && more[1] != "yaml" {
 						continue
 					}
-					r := k8sconnect(t, c.KubeconfigPath, append(append(call.args, "-n", ns), more...)...)
-					r.keepsSecrets(t)
-					if got := r.cmd.ProcessState.ExitCode(); got != call.status {
+					r := e2etest.Plugin(t, c.KubeconfigPath, append(append(call.args, "-n", ns), more...)...)
+					keepsSecrets(t, r)
+					if got := r.Cmd.ProcessState.ExitCode(); got != call.status {
 						t.Errorf("exit status %d, want %d: %s", got, call.status, r)
 					}
 				}
 			}
 			// The policy's own words are still reported.
-			r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--take=all", "-v10")
-			r.keepsSecrets(t)
-			r.ends(t, status).says(t, "=***")
-			r = k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "secret/old")
-			r.keepsSecrets(t)
-			r.ends(t, status)
+			r := e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--take=all", "-v10")
+			keepsSecrets(t, r)
+			r.Ends(t, status).Says(t, "=***")
+			r = e2etest.Plugin(t, c.KubeconfigPath, "delete", "-n", ns, "secret/old")
+			keepsSecrets(t, r)
+			r.Ends(t, status)
 		})
 	}
 }
@@ -153,8 +154,8 @@ func TestNoOutputContainsSecret(t *testing.T) {
 func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	var out []byte
-	until(t, "the policy is in force", func() bool {
-		out, _ = kubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
+	e2etest.Until(t, "the policy is in force", func() bool {
+		out, _ = e2etest.KubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
 		return strings.Contains(string(out), "kept=")
 	})
 	return string(out)
@@ -169,7 +170,7 @@ func TestSecretsInServerErrorsAreMasked(t *testing.T) {
 		"500": {Status: http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, kubeconfig := proxied(t, c)
+			p, kubeconfig := e2etest.Proxied(t, c)
 			ns, set := secretsOfATest(t, c)
 			had := fmt.Sprintf("had %s and %s, or %s", canaryLive,
 				base64.StdEncoding.EncodeToString([]byte(canaryKept)), canaryKept[:len(canaryKept)-6]+"…")
@@ -190,7 +191,7 @@ func TestSecretsInServerErrorsAreMasked(t *testing.T) {
 					if args[0] == "delete" && fault.Status == http.StatusInternalServerError {
 						continue // retries for minutes
 					}
-					k8sconnect(t, kubeconfig, append(append(args, "-n", ns, "--server-timeout=1s"), more...)...).keepsSecrets(t)
+					keepsSecrets(t, e2etest.Plugin(t, kubeconfig, append(append(args, "-n", ns, "--server-timeout=1s"), more...)...))
 				}
 			}
 			if fault.Status == http.StatusForbidden { // a client without read access is refused before the object is read
@@ -200,7 +201,7 @@ func TestSecretsInServerErrorsAreMasked(t *testing.T) {
 			for _, args := range [][]string{
 				{"apply", "-f", set}, {"wait", "secret/old"}, {"owners", "secret/old"}, {"stuck", "secrets"},
 			} {
-				k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "--timeout=10s", "-v9")...).keepsSecrets(t)
+				keepsSecrets(t, e2etest.Plugin(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "--timeout=10s", "-v9")...))
 			}
 		})
 	}

@@ -19,6 +19,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // tellingValues are values of a Secret that most kinds of quoting change.
@@ -119,15 +121,15 @@ func TestNoOutputContainsEncodedSecret(t *testing.T) {
 	q := &quoter{}
 	server := httptest.NewTLSServer(q)
 	t.Cleanup(server.Close)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	var set strings.Builder
 	for _, how := range []string{"warn", "deny", "object", "block", "cause"} {
 		set.WriteString("---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + how + "-m}\nstringData: " + inJSON(t, tellingValues()) + "\n")
 	}
-	manifest := file(t, set.String())
-	kubectl(t, c, "create", "-n", ns, "-f", manifest)
+	manifest := e2etest.File(t, set.String())
+	e2etest.Kubectl(t, c, "create", "-n", ns, "-f", manifest)
 	bundle := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	hook := file(t, `
+	hook := e2etest.File(t, `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: `+ns+`}
@@ -139,7 +141,7 @@ webhooks:
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: `+ns+`}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [secrets]}]
 `)
-	kubectl(t, c, "apply", "-f", hook)
+	e2etest.Kubectl(t, c, "apply", "-f", hook)
 	t.Cleanup(func() {
 		_ = exec.Command(c.Binary("kubectl"), "delete", "-f", hook, "--kubeconfig", c.KubeconfigPath).Run()
 	})
@@ -159,8 +161,8 @@ webhooks:
 		{"diff", "-f", manifest, "--take=all", "-o", "stream"},
 		{"delete", "-f", manifest, "-v8"},
 	} {
-		r := k8sconnect(t, c.KubeconfigPath, append(args, "-n", ns)...)
-		out := r.stdout.String() + r.stderr.String()
+		r := e2etest.Plugin(t, c.KubeconfigPath, append(args, "-n", ns)...)
+		out := r.Stdout.String() + r.Stderr.String()
 		q.mu.Lock()
 		for _, form := range q.message {
 			if strings.Contains(out, form) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // variants distributes a set's files over folders so that no folder contains an object twice, which
@@ -28,7 +29,7 @@ func (s corpusSet) variants(t *testing.T, c *cluster.Cluster, dir string) []stri
 		}
 		for end, says := range s.unreadable {
 			if strings.HasSuffix(path, end) {
-				k8sconnect(t, c.KubeconfigPath, "apply", "-f", path).ends(t, 2).says(t, path+says)
+				e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", path).Ends(t, 2).Says(t, path+says)
 				return nil
 			}
 		}

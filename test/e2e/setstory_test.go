@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // story is the sequence of steps for a set.
@@ -19,7 +20,7 @@ type story struct {
 	corpusSet
 	cluster    *cluster.Cluster
 	api        *server
-	audit      audit
+	audit      e2etest.Audit
 	kubeconfig string
 
 	refusals map[string]int    // as corpusSet.refused
@@ -27,35 +28,31 @@ type story struct {
 	faults   map[step][]string
 }
 
-// auditUser is the plugin's user, by which the audit log distinguishes its requests from those of
-// controllers and kubectl.
-const auditUser = "story"
-
 func newStory(t *testing.T, c *cluster.Cluster, set corpusSet) *story {
 	t.Helper()
 	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := c.KubeconfigFor(auditUser, "system:masters")
+	kubeconfig, err := c.KubeconfigFor(e2etest.AuditUser, "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &story{
-		corpusSet: set, cluster: c, api: api, audit: audit{cluster: c}, kubeconfig: kubeconfig,
+		corpusSet: set, cluster: c, api: api, audit: e2etest.Audit{Cluster: c}, kubeconfig: kubeconfig,
 		refusals: map[string]int{}, asks: map[string]string{}, faults: map[step][]string{},
 	}
 }
 
 func (s *story) report(t *testing.T, dir string) {
 	for _, ns := range s.needs {
-		kubectl(t, s.cluster, "create", "namespace", ns)
+		e2etest.Kubectl(t, s.cluster, "create", "namespace", ns)
 	}
 	folders := s.variants(t, s.cluster, dir)
 	for i, folder := range folders {
 		if i > 0 {
 			// The first variant's webhooks call programs that do not run here.
-			kubectl(t, s.cluster, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all")
+			e2etest.Kubectl(t, s.cluster, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all")
 		}
 		failed := failures(t, s.call(t, "apply", folder))
 		for name, n := range failed {
@@ -75,24 +72,24 @@ func (s *story) report(t *testing.T, dir string) {
 		s.delete(t, folder)
 	}
 	for _, ns := range s.needs {
-		kubectl(t, s.cluster, "delete", "namespace", ns)
+		e2etest.Kubectl(t, s.cluster, "delete", "namespace", ns)
 	}
 	for _, at := range []step{again, difference, found, restored, deleted} {
 		s.holds(t, at, s.faults[at])
 	}
 }
 
-func (s *story) call(t *testing.T, verb, folder string, more ...string) *run {
+func (s *story) call(t *testing.T, verb, folder string, more ...string) *e2etest.Run {
 	t.Helper()
 	args := []string{verb, "-f", folder, "-R", "-o", "json", "--skip-non-objects"}
-	return k8sconnect(t, s.kubeconfig, append(append(args, s.args...), more...)...)
+	return e2etest.Plugin(t, s.kubeconfig, append(append(args, s.args...), more...)...)
 }
 
 // failures returns the objects that were not applied. All others have to be created or unchanged.
-func failures(t *testing.T, r *run) map[string]int {
+func failures(t *testing.T, r *e2etest.Run) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	for _, o := range r.report(t).Objects {
+	for _, o := range r.Report(t).Objects {
 		switch o.Action {
 		case "created", "unchanged", "configured":
 		default:
@@ -107,10 +104,10 @@ func failures(t *testing.T, r *run) map[string]int {
 func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	s.published(t, folder, failed)
-	from := s.audit.mark(t)
+	from := s.audit.Mark(t)
 	r := s.call(t, "apply", folder)
 	var faults []string
-	for _, o := range r.report(t).Objects {
+	for _, o := range r.Report(t).Objects {
 		if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
 			faults = append(faults, fmt.Sprintf("%s/%s/%s is %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message))
 		}
@@ -120,7 +117,7 @@ func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	for name := range failed {
 		names[name[strings.LastIndex(name, "/")+1:]] = true
 	}
-	for _, sent := range s.audit.writes(t, from) {
+	for _, sent := range s.audit.Writes(t, from) {
 		if _, name, _ := strings.Cut(sent, "/"); !names[name] {
 			s.asks[sent] = ""
 		}
@@ -138,7 +135,7 @@ func (s *story) published(t *testing.T, folder string, failed map[string]int) {
 			continue
 		}
 		seen[gvk] = true
-		until(t, "the schema of "+gvk.String()+" is published", func() bool {
+		e2etest.Until(t, "the schema of "+gvk.String()+" is published", func() bool {
 			published, err := s.api.ours.Schema(t.Context(), object.Kind{GVK: gvk})
 			return err == nil && published != nil
 		})
@@ -175,12 +172,12 @@ func (s *story) checkAsked(t *testing.T) {
 func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	caches := "--cache-dir=" + t.TempDir()
-	first := s.audit.mark(t)
+	first := s.audit.Mark(t)
 	s.call(t, "diff", folder, caches)
-	from := s.audit.mark(t)
+	from := s.audit.Mark(t)
 	s.call(t, "diff", folder, caches)
 	custom := customKinds(objects)
-	for _, uri := range s.audit.reads(t, first) {
+	for _, uri := range s.audit.Reads(t, first) {
 		if strings.HasPrefix(uri.Path, "/openapi/") && len(custom) == 0 {
 			t.Errorf("every kind is built in, but the run requested %s", uri)
 		}
@@ -191,7 +188,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 		resources[u.GetAPIVersion()] = true
 	}
 	asked, beyond := map[string]int{}, []string{}
-	for _, uri := range s.audit.reads(t, from) {
+	for _, uri := range s.audit.Reads(t, from) {
 		if uri.Path == "/readyz" {
 			continue
 		}
@@ -233,12 +230,12 @@ func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[
 	}
 	r := s.call(t, "diff", folder)
 	var faults []string
-	for _, o := range r.report(t).Objects {
+	for _, o := range r.Report(t).Objects {
 		if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
 			faults = append(faults, fmt.Sprintf("%s/%s/%s: %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message))
 		}
 	}
-	if len(failed) == 0 && len(faults) == 0 && r.cmd.ProcessState.ExitCode() != 0 {
+	if len(failed) == 0 && len(faults) == 0 && r.Cmd.ProcessState.ExitCode() != 0 {
 		faults = append(faults, "exit status: "+r.String())
 	}
 	s.faults[at] = append(s.faults[at], faults...)
@@ -251,7 +248,7 @@ func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	edited := s.editSome(t, s.objects(t, folder, failed))
 	r := s.call(t, "diff", folder)
 	actions := map[string]string{}
-	for _, o := range r.report(t).Objects {
+	for _, o := range r.Report(t).Objects {
 		actions[o.Kind+"/"+o.Namespace+"/"+o.Name] = o.Action
 	}
 	var faults []string
@@ -271,7 +268,7 @@ func (s *story) delete(t *testing.T, folder string) {
 	objects := s.objects(t, folder, nil)
 	r := s.call(t, "delete", folder, "--ignore-not-found")
 	var faults []string
-	if r.cmd.ProcessState.ExitCode() != 0 && len(s.stays) == 0 {
+	if r.Cmd.ProcessState.ExitCode() != 0 && len(s.stays) == 0 {
 		faults = append(faults, r.String())
 	}
 	s.api.mapper.Reset()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // surveyResult is the output of owners -o json for many objects.
@@ -73,27 +74,27 @@ func TestSurveyIsTheSumOfOwners(t *testing.T) {
 // surveyed creates a namespace with objects that several managers share.
 func surveyed(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	ns := namespace(t, c)
-	web := file(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop}}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+	ns := e2etest.Namespace(t, c)
+	web := e2etest.File(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop}}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "registry.example/web:1", ports: [{containerPort: 80}], env: [{name: A, value: a}]}]}}}}`)
-	label := file(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop, tier: front}}}`)
-	config := file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}, data: {a: '1', b: '2'}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: app}, stringData: {k: v}}")
-	kubectl(t, c, "apply", "--server-side", "--field-manager=flux", "-n", ns, "-f", web)
-	kubectl(t, c, "apply", "--server-side", "--field-manager=platform", "-n", ns, "-f", label)
-	kubectl(t, c, "scale", "-n", ns, "deploy/web", "--replicas=3")
-	kubectl(t, c, "set", "image", "-n", ns, "deploy/web", "app=registry.example/web:2", "--field-manager=kubectl-edit")
-	kubectl(t, c, "apply", "-n", ns, "-f", config)
-	kubectl(t, c, "patch", "-n", ns, "cm/app", "--field-manager=kubectl-edit", "-p", `{"data":{"a":"by hand","c":"3"}}`)
-	kubectl(t, c, "wait", "-n", ns, "deploy/web", "--for=condition=Available", "--timeout=5m")
+	label := e2etest.File(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop, tier: front}}}`)
+	config := e2etest.File(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}, data: {a: '1', b: '2'}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: app}, stringData: {k: v}}")
+	e2etest.Kubectl(t, c, "apply", "--server-side", "--field-manager=flux", "-n", ns, "-f", web)
+	e2etest.Kubectl(t, c, "apply", "--server-side", "--field-manager=platform", "-n", ns, "-f", label)
+	e2etest.Kubectl(t, c, "scale", "-n", ns, "deploy/web", "--replicas=3")
+	e2etest.Kubectl(t, c, "set", "image", "-n", ns, "deploy/web", "app=registry.example/web:2", "--field-manager=kubectl-edit")
+	e2etest.Kubectl(t, c, "apply", "-n", ns, "-f", config)
+	e2etest.Kubectl(t, c, "patch", "-n", ns, "cm/app", "--field-manager=kubectl-edit", "-p", `{"data":{"a":"by hand","c":"3"}}`)
+	e2etest.Kubectl(t, c, "wait", "-n", ns, "deploy/web", "--for=condition=Available", "--timeout=5m")
 	return ns
 }
 
 func surveyOf(t *testing.T, c *cluster.Cluster, ns string) surveyResult {
 	t.Helper()
-	r := k8sconnect(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json", "--expect=flux,kube-*", "--from=kubectl-client-side-apply,platform")
-	r.ends(t, 1)
+	r := e2etest.Plugin(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json", "--expect=flux,kube-*", "--from=kubectl-client-side-apply,platform")
+	r.Ends(t, 1)
 	var out surveyResult
-	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+	if err := json.Unmarshal(r.Stdout.Bytes(), &out); err != nil {
 		t.Fatalf("%v: %s", err, r)
 	}
 	return out
@@ -102,13 +103,13 @@ func surveyOf(t *testing.T, c *cluster.Cluster, ns string) surveyResult {
 // ownersOf runs owners for each of the namespace's objects.
 func ownersOf(t *testing.T, c *cluster.Cluster, ns string) ownersResult {
 	t.Helper()
-	types := slices.DeleteFunc(strings.Fields(kubectl(t, c, "api-resources", "--namespaced", "--verbs=list", "-o", "name")), func(name string) bool {
+	types := slices.DeleteFunc(strings.Fields(e2etest.Kubectl(t, c, "api-resources", "--namespaced", "--verbs=list", "-o", "name")), func(name string) bool {
 		return name == "events" || name == "events.events.k8s.io" // not counted unless they are named
 	})
-	names := strings.Fields(kubectl(t, c, "get", strings.Join(types, ","), "-n", ns, "-o", "name", "--ignore-not-found"))
-	r := k8sconnect(t, c.KubeconfigPath, append([]string{"owners", "-n", ns, "-o", "json"}, names...)...)
+	names := strings.Fields(e2etest.Kubectl(t, c, "get", strings.Join(types, ","), "-n", ns, "-o", "name", "--ignore-not-found"))
+	r := e2etest.Plugin(t, c.KubeconfigPath, append([]string{"owners", "-n", ns, "-o", "json"}, names...)...)
 	var out ownersResult
-	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+	if err := json.Unmarshal(r.Stdout.Bytes(), &out); err != nil {
 		t.Fatalf("%v: %s", err, r)
 	}
 	return out
@@ -211,14 +212,14 @@ func countsOf(s surveyResult) map[string]surveyCount {
 func TestMemoryOfSurvey(t *testing.T) {
 	circle.Long(t) // ten thousand objects take minutes to create
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	const objects, limit = 10_000, 150
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(objects, 1000, "1")), "--field-manager=flux").ends(t, 0)
-	r := start(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json")
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, e2etest.ConfigMaps(objects, 1000, "1")), "--field-manager=flux").Ends(t, 0)
+	r := e2etest.Start(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json")
 	began := time.Now()
-	got := r.memory(t)
+	got := peakMemory(t, r)
 	took := time.Since(began)
-	r.ends(t, 0).says(t, fmt.Sprintf(`"objects": %d`, objects))
+	r.Ends(t, 0).Says(t, fmt.Sprintf(`"objects": %d`, objects))
 	if got > limit {
 		t.Errorf("%d MB, want at most %d", got, limit)
 	}

@@ -10,15 +10,16 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // Everything that is not ready in many namespaces is found with one list of each kind, and is
 // explained by one cause. A Pod is represented by its Deployment.
 func TestUnreadyInManyNamespaces(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
+	p, kubeconfig := e2etest.Proxied(t, c)
 	namespaces := circle.Of(20, 300, 300)
-	base := namespace(t, c)
+	base := e2etest.Namespace(t, c)
 	var set strings.Builder
 	for n := range namespaces {
 		fmt.Fprintf(&set, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s-%d}\n---\n", base, n)
@@ -51,7 +52,7 @@ spec: {selector: {app: %[3]s}, ports: [{port: 80}]}
 			c.DeleteNamespace(fmt.Sprint(base, "-", n))
 		}
 	})
-	k8sconnect(t, kubeconfig, "apply", "-f", file(t, set.String())).ends(t, 0)
+	e2etest.Plugin(t, kubeconfig, "apply", "-f", e2etest.File(t, set.String())).Ends(t, 0)
 
 	type named struct{ Kind, Namespace, Name string }
 	var found struct {
@@ -74,8 +75,8 @@ spec: {selector: {app: %[3]s}, ports: [{port: 80}]}
 	if !cluster.Until(10*time.Minute, func() bool {
 		from = len(p.Requests())
 		found.Roots, found.Objects, found.Remarks = nil, nil, nil
-		answer := k8sconnect(t, kubeconfig, "unready", "-A", "-o", "json").ends(t, 1)
-		if err := json.Unmarshal([]byte(answer.stdout.String()), &found); err != nil {
+		answer := e2etest.Plugin(t, kubeconfig, "unready", "-A", "-o", "json").Ends(t, 1)
+		if err := json.Unmarshal([]byte(answer.Stdout.String()), &found); err != nil {
 			t.Fatal(err)
 		}
 		for _, root := range found.Roots {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 )
 
 // The server's audit log shows the program, its version and the verb, for every request of every
@@ -13,8 +15,8 @@ func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
-	ns := namespace(t, c)
-	set := file(t, configMaps(8, 1, "1"))
+	ns := e2etest.Namespace(t, c)
+	set := e2etest.File(t, e2etest.ConfigMaps(8, 1, "1"))
 	for i, call := range [][]string{
 		{"apply", "-f", set, "--wait"},
 		{"diff", "-f", set},
@@ -35,13 +37,13 @@ func TestUserAgent(t *testing.T) {
 		agent := regexp.MustCompile(`^kubectl-k8sconnect/[^ ()]+ \([a-z0-9]+/[a-z0-9]+\) ` + verb + `$`)
 		// The impersonated user identifies this run's requests.
 		user := fmt.Sprintf("agent-%s-%d", ns, i)
-		kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole=cluster-admin", "--user="+user)
+		e2etest.Kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole=cluster-admin", "--user="+user)
 		at := len(args)
 		if verb == "completion" {
 			at = 2 // the last word is completed
 		}
-		k8sconnect(t, c.KubeconfigPath, slices.Insert(slices.Clone(args), at, "--as="+user)...).ends(t, 0)
-		until(t, "the audit log has it", func() bool {
+		e2etest.Plugin(t, c.KubeconfigPath, slices.Insert(slices.Clone(args), at, "--as="+user)...).Ends(t, 0)
+		e2etest.Until(t, "the audit log has it", func() bool {
 			events, err := c.AuditEvents()
 			if err != nil {
 				t.Fatal(err)
@@ -58,6 +60,6 @@ func TestUserAgent(t *testing.T) {
 			}
 			return seen > 0
 		})
-		kubectl(t, c, "delete", "clusterrolebinding", user)
+		e2etest.Kubectl(t, c, "delete", "clusterrolebinding", user)
 	}
 }

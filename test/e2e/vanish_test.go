@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
@@ -152,21 +153,21 @@ spec:
 // run.
 func TestDroppedValuesAreWrittenOnce(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	set := file(t, strings.ReplaceAll(spelt, "NS", ns))
+	p, kubeconfig := e2etest.Proxied(t, c)
+	ns := e2etest.Namespace(t, c)
+	set := e2etest.File(t, strings.ReplaceAll(spelt, "NS", ns))
 	const contradiction = `.spec.template.spec.serviceAccount is "ledger-reader", but the server sets it to "default"`
-	if r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0); strings.Count(r.stderr.String(), contradiction) != 1 {
+	if r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set).Ends(t, 0); strings.Count(r.Stderr.String(), contradiction) != 1 {
 		t.Errorf("the contradiction is not reported exactly once: %s", r)
 	}
 	from := len(p.Requests())
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "-v", "1").ends(t, 0).says(t, "9 unchanged")
+	r := e2etest.Plugin(t, kubeconfig, "apply", "-n", ns, "-f", set, "-v", "1").Ends(t, 0).Says(t, "9 unchanged")
 	for _, q := range p.Requests()[from:] {
 		if q.Method != "GET" {
 			t.Errorf("%s %s", q.Method, q.URI)
 		}
 	}
-	if t.Failed() || strings.Contains(r.stderr.String(), "serviceAccount") {
+	if t.Failed() || strings.Contains(r.Stderr.String(), "serviceAccount") {
 		t.Error(r)
 	}
 }
@@ -219,7 +220,7 @@ func TestSpellingsOfEmptyValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seedFromEnv(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	for kind, text := range variants {
 		t.Run(kind, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(s.seed, uint64(len(text))))
