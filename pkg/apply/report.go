@@ -113,10 +113,8 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 // warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
 // case 15). A retry would not help. A run that writes nothing does not repeat the warning.
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured, action event.Action) {
-	for _, text := range []string{predict.Contradiction(t.Item), t.UndecidedText()} {
-		if text != "" {
-			e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
-		}
+	for _, text := range t.Warnings() {
+		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
 	if action == event.Unchanged {
 		return

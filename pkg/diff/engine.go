@@ -215,10 +215,8 @@ func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	e.nearMisses(p)
-	for _, text := range []string{predict.Contradiction(p.Item), p.UndecidedText()} {
-		if text != "" {
-			e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
-		}
+	for _, text := range p.Warnings() {
+		e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
 	}
 	e.rewritten(p, compared.Action)
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)

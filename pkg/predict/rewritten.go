@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
@@ -171,10 +170,10 @@ func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// Contradiction describes the contradiction between two ServiceAccount names; empty if there is
+// contradictionText describes the contradiction between two ServiceAccount names; empty if there is
 // none.
-func Contradiction(item plan.Item) string {
-	spec, name, alias, is := contradiction(item.Object)
+func (in *Prediction) contradictionText() string {
+	spec, name, alias, is := contradiction(in.Item.Object)
 	if !is {
 		return ""
 	}

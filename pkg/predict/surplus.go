@@ -192,8 +192,8 @@ func (p Predictor) afterRemoval(ctx context.Context, server Server, in *Predicti
 	return p.afterAdoption(ctx, server, in)
 }
 
-// UndecidedText returns a warning about the values that are not compared; empty if there are none.
-func (in *Prediction) UndecidedText() string {
+// undecidedText returns a warning about the values that are not compared; empty if there are none.
+func (in *Prediction) undecidedText() string {
 	switch {
 	case in.Undecided == nil:
 		return ""
