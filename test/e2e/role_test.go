@@ -148,14 +148,14 @@ func TestRoleOfSet(t *testing.T) {
 func TestRoleOfImmutableField(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
-	ns := namespace(t, c)
+	ns := e2etest.Namespace(t, c)
 	deployment := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, selector: {matchLabels: {app: APP}}, " +
 		"template: {metadata: {labels: {app: APP}}, spec: {containers: [{name: a, image: registry.example/a:1}]}}}}"
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(deployment, "APP", "one"))).ends(t, 0)
-	args := []string{"-n", ns, "-f", file(t, strings.ReplaceAll(deployment, "APP", "two"))}
-	dry := k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "--dry-run=server", "-o", "role"}, args...)...)
-	kubeconfig := rolesOf(t, dry.stdout.String()).account(t, c, ns, nil)
-	applied := k8sconnect(t, kubeconfig, append([]string{"apply"}, args...)...).ends(t, 1)
-	applied.says(t, "it is unknown whether --recreate would help: to check it needs the right to patch an object of any name")
-	k8sconnect(t, c.KubeconfigPath, append([]string{"apply"}, args...)...).ends(t, 1).says(t, "--recreate=deployment.apps/web")
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, strings.ReplaceAll(deployment, "APP", "one"))).Ends(t, 0)
+	args := []string{"-n", ns, "-f", e2etest.File(t, strings.ReplaceAll(deployment, "APP", "two"))}
+	dry := e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--dry-run=server", "-o", "role"}, args...)...)
+	kubeconfig := e2etest.RolesOf(t, dry.Stdout.String()).Account(t, c, ns, nil)
+	applied := e2etest.Plugin(t, kubeconfig, append([]string{"apply"}, args...)...).Ends(t, 1)
+	applied.Says(t, "it is unknown whether --recreate would help: to check it needs the right to patch an object of any name")
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply"}, args...)...).Ends(t, 1).Says(t, "--recreate=deployment.apps/web")
 }
