@@ -130,7 +130,7 @@ func (s *search) declares(p fieldpath.Path) bool {
 	if !declared && s.Sent != nil {
 		_, declared = p.Get(s.Sent.Object)
 	}
-	return declared
+	return declared && !s.isBeside(p)
 }
 
 // inCreated reports whether a new object has the same value, or, if not, a value whose parts can be
@@ -140,6 +140,7 @@ func (s *search) inCreated(n managedfields.Node) (same, part bool) {
 		return false, false
 	}
 	v, has := n.Path.Get(s.Created.Object)
+	has = has && !s.isBeside(n.Path)
 	return has && fieldpath.Equal(v, n.Value), has && len(n.Below) > 0
 }
 

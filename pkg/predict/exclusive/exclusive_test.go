@@ -49,7 +49,7 @@ spec:
         imagePullPolicy: IfNotPresent
         terminationMessagePath: /dev/termination-log
         env: [{name: A, value: "1"}, {name: DEBUG, value: "1"}]
-        ports: [{containerPort: 80, protocol: TCP}]
+        ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}]
         livenessProbe: {httpGet: {path: /, port: 80, scheme: HTTP}, timeoutSeconds: 1}
       - {name: miner, image: "other:1", imagePullPolicy: IfNotPresent}
 status: {observedGeneration: 2}
@@ -92,7 +92,11 @@ func TestAdditions(t *testing.T) {
 		"a container":      {others: []owner{update("kubectl-edit", pod(miner))}, want: []string{containers + `[name="miner"] kubectl-edit (Update)`}},
 		"a variable":       {others: []owner{update("kubectl-set", app(debug))}, want: []string{containers + `[name="app"].env[name="DEBUG"] kubectl-set (Update)`}},
 		"a field":          {others: []owner{update("kubectl-edit", pod(`"f:hostNetwork": {}`))}, want: []string{".spec.template.spec.hostNetwork kubectl-edit (Update)"}},
-		"a value at once":  {others: []owner{update("kubectl-edit", app(probe))}, want: []string{containers + `[name="app"].livenessProbe kubectl-edit (Update)`}},
+		"a port beside the declared one, whose protocol the manifest omits": {
+			others: []owner{update("kubectl-edit", app(`"f:ports": {'k:{"containerPort":80,"protocol":"UDP"}': {".": {}, "f:containerPort": {}, "f:protocol": {}}}`))},
+			want:   []string{containers + `[name="app"].ports[containerPort=80,protocol="UDP"] kubectl-edit (Update)`},
+		},
+		"a value at once": {others: []owner{update("kubectl-edit", app(probe))}, want: []string{containers + `[name="app"].livenessProbe kubectl-edit (Update)`}},
 		"labels and annotations one by one": {
 			others: []owner{update("kubectl-label", `"f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:note": {}}}`)},
 			want:   []string{".metadata.annotations.note kubectl-label (Update)", ".metadata.labels.team kubectl-label (Update)"},

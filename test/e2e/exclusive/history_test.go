@@ -299,7 +299,7 @@ func podAdditions(r *rand.Rand, o map[string]any, template []string, n string) [
 		container(object{"resources": object{"limits": object{"cpu": "1"}}}), container(object{"resources": object{"requests": object{"memory": "1Gi"}}}),
 		container(object{"livenessProbe": object{"tcpSocket": object{"port": 80}}}), container(object{"command": []any{"sleep"}}),
 		container(object{"imagePullPolicy": "Always"}), container(object{"image": "registry.example/other:2"}), container(object{"stdin": true}),
-		container(object{"securityContext": object{"privileged": true}}), container(object{"ports": []any{object{"containerPort": 7000 + r.IntN(2), "protocol": "UDP"}}}),
+		container(object{"securityContext": object{"privileged": true}}), container(object{"ports": []any{object{"containerPort": []int{80, 7000, 7001}[r.IntN(3)], "protocol": "UDP"}}}),
 		container(object{"lifecycle": object{"preStop": object{"sleep": object{"seconds": 3}}}}),
 		{"spec": object{"volumes": []any{object{"name": "v" + n, "emptyDir": object{}}}, "containers": []any{object{"name": first, "volumeMounts": []any{object{"name": "v" + n, "mountPath": "/" + n}}}}}},
 	}

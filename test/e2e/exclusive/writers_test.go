@@ -7,17 +7,30 @@ import (
 	"testing"
 )
 
+// A manifest declares a port without its protocol, and others add the same number with UDP. That is an item
+// beside the declared one.
+func TestPortBesideTheDeclaredOne(t *testing.T) {
+	sample := documents(t, samples)[0]
+	part := in([]any{object{"name": "app", "ports": []any{object{"containerPort": 80, "protocol": "UDP"}}}}, "spec", "template", "spec", "containers")
+	judgeWriters(t, "beside", sample, part)
+}
+
 // A manifest sets only serviceAccount, the deprecated alias, and others write serviceAccountName. The
 // server then sets both to the name, which wins over the alias of each later apply. So the name is an
 // addition, and without it the object equals the manifest again.
 func TestNameBesideTheAlias(t *testing.T) {
-	c := shared.Cluster(t)
-	j := &judge{t: t, c: c, a: newAPI(t, c), batch: "alias"}
 	sample := documents(t, samples)[2]
 	if _, ok := sample["spec"].(object)["template"].(object)["spec"].(object)["serviceAccount"]; !ok {
 		t.Fatalf("the sample has no alias: %v", sample)
 	}
-	part := in("x2", "spec", "template", "spec", "serviceAccountName")
+	judgeWriters(t, "alias", sample, in("x2", "spec", "template", "spec", "serviceAccountName"))
+}
+
+// judgeWriters judges the same addition by each manager, to an object of ours and one of kubectl create.
+func judgeWriters(t *testing.T, batch string, sample, part map[string]any) {
+	t.Helper()
+	c := shared.Cluster(t)
+	j := &judge{t: t, c: c, a: newAPI(t, c), batch: batch}
 	var all []*history
 	plays := map[*history]func(h *history, namespace string) error{}
 	for _, creator := range []string{us, "kubectl-create"} {
