@@ -41,7 +41,7 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 		}
 	}
 	changes = managedfields.WithOwners(changes, entries, e.Predictor.Manager)
-	out.Adopted, out.OnlyOwners = p.AdoptedFrom(), p.OnlyOwners(changes)
+	out.Adopted, out.OnlyOwners = p.AdoptedFrom(), p.OnlyOwners(changes) && len(surplus) == 0
 	attribute(changes, p, p.TakenFrom(p.Answer))
 	left, err := e.Predictor.Left(p, p.Answer)
 	if err != nil {
