@@ -19,7 +19,8 @@ import (
 //
 //	DELETION_COST=5 go test ./test/e2e/companion -run TestNamespaceCost -count 1 -v -timeout 30m
 //
-// The value is the number of repetitions. All those with the webhook come first, because it is removed
+// The value is the number of repetitions. DELETION_COST_SET=tracking.deletions=false sets values of the
+// chart, to measure the tracker without the records of deletions. All those with the webhook come first, because it is removed
 // in between. Nothing else may run on the machine.
 func TestNamespaceCost(t *testing.T) {
 	var times int

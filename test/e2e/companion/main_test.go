@@ -95,7 +95,7 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var err error
-	options := companion.Options{Args: []string{"--records-per-second=1000"}}
+	options := companion.Options{Args: []string{"--records-per-second=1000"}, Set: strings.Fields(os.Getenv("DELETION_COST_SET"))}
 	if s.webhook, err = companion.Install(ctx, c, options); err != nil {
 		return err
 	}
