@@ -78,7 +78,7 @@ func (r *run) carryOutAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return verb.Unfinished(r.rollBack(ctx, r.carryOut(ctx, r.engine(nil, reviewed, r.emit))))
+	return verb.Unfinished(r.rollBack(ctx, r.carryOut(ctx, r.engine(ctx, nil, reviewed, r.emit))))
 }
 
 // run is one apply of a plan to a cluster. All its fields are set when it begins, except those under
@@ -147,7 +147,7 @@ func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
 
 // engine returns the engine of the run, which reports to emit. member is the run of the set, or nil.
 // reviewed limits the writes to what was reviewed, or is nil.
-func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Event)) *apply.Engine {
+func (r *run) engine(ctx context.Context, member *setrun.Run, reviewed *lookahead, emit func(event.Event)) *apply.Engine {
 	e := &apply.Engine{
 		Server: r.client, Predictor: r.predictorOf(member), Scope: r.Input.Scope, Prefetched: r.prefetched,
 		DryRun: r.dryRun, AwaitKinds: r.awaitKinds, ContinueOnConflict: r.continueOnConflict, Objects: r.objects,
@@ -161,7 +161,7 @@ func (r *run) engine(member *setrun.Run, reviewed *lookahead, emit func(event.Ev
 	if member == nil {
 		e.Admit = r.others.Admit(r.predictor.Manager)
 		e.OnPhase = func(all []*predict.Prediction) {
-			c := others.Collector{Manager: r.predictor.Manager}
+			c := others.Collector{Manager: r.predictor.Manager, Absent: others.Absent(ctx, r.client)}
 			for _, p := range all {
 				c.Predicted(p)
 			}

@@ -58,7 +58,7 @@ func (r *run) applySet(ctx context.Context) error {
 	err = r.lock.Announce(held, member.Set().Live, r.plan.Len(), &counts, func(ctx context.Context) error {
 		keeper := r.keeper(member.Set())
 		keeper.Begin(ctx, r.Run, r.plan)
-		applied := r.carryOut(ctx, r.engine(member, reviewed, emit))
+		applied := r.carryOut(ctx, r.engine(ctx, member, reviewed, emit))
 		err := r.rollBack(ctx, member.End(ctx, applied, r.Input.LeftOut()))
 		if abandoned = err != nil && member.Abandon(ctx); abandoned {
 			_ = keeper.Remove(ctx) // A history that is left behind belongs to no set, and the next run replaces it.

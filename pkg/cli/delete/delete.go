@@ -24,7 +24,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -57,6 +56,7 @@ type deleteOptions struct {
 	targets  target.Targets
 	engine   deletion.Engine
 	limits   limits
+	claimed  others.Collector
 	warnings []string
 	explain  bool
 	run      string
@@ -146,7 +146,8 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || f.finalizer != "",
 	}
-	o.engine.Admit, o.engine.Admitted = f.admit(out.Print)
+	o.engine.Admit = f.admit(&o.claimed)
+	o.engine.Admitted = func() { o.claimed.WarnDeleted(out.Print) }
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
@@ -164,17 +165,15 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// admit returns the check of each object, and the function that warns about those of other tools.
-func (f *deleteFlags) admit(emit func(event.Event)) (func(object.Ref, *unstructured.Unstructured) error, func()) {
-	var c others.Collector
-	check := func(ref object.Ref, live *unstructured.Unstructured) error {
+// admit returns the check of each object, which collects those of other tools.
+func (f *deleteFlags) admit(claimed *others.Collector) func(object.Ref, *unstructured.Unstructured) error {
+	return func(ref object.Ref, live *unstructured.Unstructured) error {
 		if f.others.Refuses() {
 			return others.Refusal(live, "")
 		}
-		c.Deleted(ref, live)
+		claimed.Deleted(ref, live)
 		return nil
 	}
-	return check, func() { c.WarnDeleted(emit) }
 }
 
 // grace returns the grace period; nil if no flag sets one. As in kubectl, nothing is killed

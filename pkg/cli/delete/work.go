@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -49,6 +50,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	for _, text := range o.warnings {
 		o.out.Print(event.Warned{Text: text})
 	}
+	o.claimed.Absent = others.Absent(ctx, client)
 	o.limits.check(phases, o.out.Print)
 	o.engine.First = client
 	if client, err = c.Patient(verb.ToleratedOutage).Connect(ctx, o.run, 0, o.out.Print); err != nil {

@@ -261,6 +261,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	err := r.rules.Watch(r.plan, r.Input.Beside(ctx, r.client), r.Out.Print, e.Run(ctx, r.plan))
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)
+	r.claimed.Absent = others.Absent(ctx, r.client)
 	r.claimed.Warn(r.Out.Print)
 	r.added.Report(r.Out.Print)
 	return err

@@ -313,7 +313,7 @@ func (o *options) give(ctx context.Context, in verb.Invocation) error {
 	}
 	// Warnings that concern all objects follow the results.
 	released := false
-	claimed := others.Collector{}
+	claimed := others.Collector{Absent: others.Absent(ctx, client)}
 	if o.others.Refuses() {
 		o.engine.Admit = func(live *unstructured.Unstructured) error { return others.Refusal(live, o.engine.Wish.To) }
 	}

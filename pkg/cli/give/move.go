@@ -223,7 +223,7 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 	for i, t := range found {
 		targets[i] = move.Target{Kind: t.Kind, Ref: t.Ref}
 	}
-	var claimed others.Collector
+	claimed := others.Collector{Absent: others.Absent(ctx, server)}
 	e := &move.Engine{
 		Server: server, From: from, To: to, DryRun: o.engine.DryRun, Emit: o.out.Print,
 		Admit: func(live *unstructured.Unstructured) error {

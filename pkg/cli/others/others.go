@@ -120,6 +120,8 @@ func Refused(c applyset.Claim) error {
 type Collector struct {
 	// Manager is the field manager of the run.
 	Manager string
+	// Absent reports whether an owner does not exist any more; see [Absent]. It may be nil.
+	Absent func(applyset.Claim) bool
 
 	mu  sync.Mutex
 	all map[applyset.Claim]*claimed
@@ -257,6 +259,10 @@ func (c *Collector) warn(emit func(event.Event), effect func(applyset.Claim, *cl
 		names := make([]string, len(one.refs))
 		for i, ref := range one.refs {
 			names[i] = ref.String()
+		}
+		if c.Absent != nil && c.Absent(claim) {
+			emit(event.Warned{Text: marked(claim, names)})
+			continue
 		}
 		message := fmt.Sprintf("%d objects belong to %s (%s): %s", len(names), claim, text.List(names, shown), effect(claim, one))
 		if len(names) == 1 {

@@ -23,7 +23,7 @@ func TestOtherToolsAreNamedBeforeTheFirstWrite(t *testing.T) {
 	h.Run(t, "install", "old", folder(t, s, text+moved), "-n", s.namespace)
 	s.update(t, configMaps, "moves", "argocd-controller", `{"metadata": {"annotations": {"argocd.argoproj.io/tracking-id": "shop:/ConfigMap:named-before/moves"}}}`)
 	for _, name := range []string{"one", "two"} {
-		s.apply(t, "helm", `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}}, data: {a: "1"}}`)
+		s.apply(t, "helm", `{apiVersion: v1, kind: ConfigMap, metadata: {name: `+name+`, annotations: {meta.helm.sh/release-name: old, meta.helm.sh/release-namespace: named-before}}, data: {a: "1"}}`)
 	}
 	s.apply(t, "helm", `{apiVersion: v1, kind: ConfigMap, metadata: {name: free}, data: {a: "1"}}`)
 
@@ -33,7 +33,7 @@ func TestOtherToolsAreNamedBeforeTheFirstWrite(t *testing.T) {
 	if status, out, writes := s.untilFirstWrite(t, append(move, "--others=refuse")...); status != 1 || writes != 0 || !strings.Contains(unfolded(out), refused) {
 		t.Errorf("a refused move: exit status %d, %d writes:\n%s", status, writes, out)
 	}
-	refused = "it belongs to Helm release shop/web (meta.helm.sh/release-name), and --others=refuse applies"
+	refused = "it belongs to Helm release named-before/old (meta.helm.sh/release-name), and --others=refuse applies"
 	if status, out, writes := s.untilFirstWrite(t, "give", "cm/one", "cm/two", ".data.a", "--from=helm", "--to=operator", "--as-operation=update", "--others=refuse"); status != 1 || writes != 0 || !strings.Contains(unfolded(out), refused) {
 		t.Errorf("a refused give: exit status %d, %d writes:\n%s", status, writes, out)
 	}
@@ -41,7 +41,7 @@ func TestOtherToolsAreNamedBeforeTheFirstWrite(t *testing.T) {
 		args []string
 		want string
 	}{
-		"give": {give, "2 objects belong to Helm release shop/web (configmap/one -n named-before, configmap/two -n named-before): its next upgrade will conflict in 2 fields"},
+		"give": {give, "2 objects belong to Helm release named-before/old (configmap/one -n named-before, configmap/two -n named-before): its next upgrade will conflict in 2 fields"},
 		"move": {move, "configmap/moves -n named-before belongs to Argo CD Application shop: the move leaves its marks, and its next sync still applies it"},
 	} {
 		status, out, writes := s.untilFirstWrite(t, tt.args...)
