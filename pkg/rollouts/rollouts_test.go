@@ -249,6 +249,16 @@ func TestRevisions(t *testing.T) {
 			}()},
 			want: []string{"5 images, live", "  " + image + ": 2 > 3 by ?", "4 images since 1", "  " + image + ": 1 > 2 by ?", "1 created"},
 		},
+		"given since": {
+			live: deployment(two, entry("flux", "Apply", 2, ownsAll)),
+			kept: []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(2, two, "")},
+			recorded: []event.Transition{func() event.Transition {
+				given := transition(3, "", "", "flux", "ann")
+				given.Kind = "given"
+				return given
+			}()},
+			want: []string{"2 images, live", "  " + image + ": 1 > 2 by ?", "1 created"},
+		},
 		"recorded, and taken again before the controller acted": {
 			live:     deployment(three),
 			kept:     []*unstructured.Unstructured{replicaSet(1, one, ""), replicaSet(9, two, ""), replicaSet(10, three, "")},

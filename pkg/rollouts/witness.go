@@ -36,7 +36,7 @@ func (w *witness) attribute(changes []event.RevisionChange, before state, later 
 	}
 	for i := range changes {
 		c := &changes[i]
-		if c.Order || c.Writer != nil || c.Kind == managedfields.Removed || !unchanged(*c, later[1:]) {
+		if c.Order || c.Writer != nil || c.Kind == managedfields.Removed || w.given(c.Path) || !unchanged(*c, later[1:]) {
 			continue
 		}
 		c.Owners = w.owners(c.Path)
@@ -47,6 +47,12 @@ func (w *witness) attribute(changes []event.RevisionChange, before state, later 
 			c.Writer, c.Time = &o, o.Time
 		}
 	}
+}
+
+// given reports whether a path was transferred without a change of its value, so that its owner did not
+// write it.
+func (w *witness) given(p fieldpath.Path) bool {
+	return slices.ContainsFunc(w.recorded, func(t event.Transition) bool { return t.Kind == string(ownership.Given) && t.Path == p.String() })
 }
 
 // join sets writers and users from the webhook's records of takeovers. A record has only the time of

@@ -31,7 +31,7 @@ type workload struct {
 	r               *rand.Rand
 	kind, plural    string
 	namespace, name string
-	paused          bool
+	paused, gave    bool
 	writes          []write
 	// rolled is how many writes there were when a revision was first seen.
 	rolled map[int64]int
@@ -45,8 +45,8 @@ type write struct {
 }
 
 // In random histories of workloads, with several tools and users, the verb history names for each
-// revision the paths that changed, their values, who wrote them and when. The judge is what the
-// writers know. A name may be missing, but none may be wrong.
+// revision the paths that changed, their values, who wrote them and when, also if the webhook is
+// killed. The judge is what the writers know. A name may be missing, but none may be wrong.
 func TestRevisions(t *testing.T) {
 	objects, steps := circle.Of(6, 36, 300), circle.Of(8, 12, 12)
 	c := newClient(t, "")
@@ -69,12 +69,19 @@ func TestRevisions(t *testing.T) {
 		all[i] = w
 		group.Go(func() error { return w.live(t, steps) })
 	}
+	end := func() {}
+	killed := circle.Of(false, true, true)
+	if killed {
+		end = killing(t)
+	}
 	c.must(t, group.Wait())
+	end()
 	writes := 0
 	for _, w := range all {
 		writes += len(w.writes) - 1 // not its creation
 	}
-	eventually(t, "all writes are recorded", func() bool {
+	before, same := -1, 0
+	eventually(t, "all writes are recorded, or those that are known after the kills", func() bool {
 		list, err := c.Resource(records).Namespace("revisions").List(t.Context(), metav1.ListOptions{})
 		c.must(t, err)
 		recorded := 0
@@ -82,8 +89,12 @@ func TestRevisions(t *testing.T) {
 			rollouts, _, _ := unstructured.NestedSlice(item.Object, "rollouts")
 			recorded += len(rollouts)
 		}
-		return recorded >= writes
+		if same++; recorded != before {
+			before, same = recorded, 0
+		}
+		return recorded >= writes || killed && same > 100
 	})
+	t.Logf("%d of %d writes are recorded", before, writes)
 	var sum, blind verdict
 	c.kubectl(t, "create", "clusterrole", "blind", "--verb=get,list", "--resource=deployments.apps,statefulsets.apps,daemonsets.apps,replicasets.apps,controllerrevisions.apps")
 	c.kubectl(t, "create", "clusterrolebinding", "blind", "--clusterrole=blind", "--user=blind")
@@ -94,9 +105,33 @@ func TestRevisions(t *testing.T) {
 	for name, v := range map[string]verdict{"with records": sum, "without": blind} {
 		t.Logf("%s: %d revisions, %d changes: %d with their writer, %d with their user", name, v.revisions, v.changes, v.writers, v.users)
 	}
-	if sum.users*10 < sum.changes*7 || blind.writers == 0 || blind.users > 0 {
+	if sum.users*10 < sum.changes*circle.Of(7, 5, 5) || blind.writers == 0 || blind.users > 0 {
 		t.Error("too little is named, or a user without a record")
 	}
+}
+
+// killing kills the webhook's only replica again and again, until end is called.
+func killing(t *testing.T) (end func()) {
+	t.Helper()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(8 * time.Second):
+			}
+			shared.replica.Kill()
+			next, err := shared.webhook.Start(context.WithoutCancel(t.Context()))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			shared.replica = next
+		}
+	}()
+	return func() { close(stop); <-done }
 }
 
 // live creates the object, and changes it step by step. Names are proven by times in whole seconds,
@@ -169,6 +204,7 @@ var tools = []tool{
 		return w.run(user, "annotate", w.kind+"/"+w.name, fmt.Sprint("note=", w.r.IntN(3)), "--overwrite")
 	}},
 	{"", "", func(w *workload, t *testing.T, _ string) error {
+		w.gave = true
 		w.plugin(t, "give", w.kind+"/"+w.name, "-n", w.namespace, `.spec.template.spec.containers[name="app"].image`, "--to=flux")
 		return nil
 	}},
