@@ -25,22 +25,17 @@ type witness struct {
 // A change of a value takes the path from all its owners, so an owner of a value that has not
 // changed since then has written that value. It made the change if it is the only such owner and
 // its last write is not later than the revision: a later one may have joined another owner, which
-// has released the path since. The time of an undo may be unknown, but the next revision is later.
+// has released the path since. The time of an undo may be unknown:
+// the value may have been written again before the next revision.
 func (w *witness) attribute(changes []event.RevisionChange, before state, later []state) {
 	from, to := window(before, later[0])
-	if len(later) > 1 && later[0].again && !later[0].timed {
-		next := later[1].revision.Time
-		if last := next.Add(-time.Second); next.IsZero() || last.Before(to) {
-			to = last
-		}
-	}
 	for i := range changes {
 		c := &changes[i]
 		if c.Order || c.Writer != nil || c.Kind == managedfields.Removed || w.given(c.Path) || !unchanged(*c, later[1:]) {
 			continue
 		}
 		c.Owners = w.owners(c.Path)
-		if len(c.Owners) != 1 {
+		if len(c.Owners) != 1 || undone(later[0]) && len(later) > 1 {
 			continue
 		}
 		if o := c.Owners[0]; !o.Time.IsZero() && !o.Time.Before(from) && !o.Time.After(to) {

@@ -199,7 +199,7 @@ func (w *workload) judgeChange(r shownRevision, c shownChange) string {
 }
 
 func (w *workload) wroteAt(at time.Time, manager string) bool {
-	return slices.ContainsFunc(w.writes, func(one write) bool {
+	return slices.ContainsFunc(w.all, func(one write) bool {
 		return one.manager == manager && !at.Before(one.from.Truncate(time.Second)) && !at.After(one.to.Add(time.Second))
 	})
 }

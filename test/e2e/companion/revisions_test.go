@@ -32,7 +32,8 @@ type workload struct {
 	kind, plural    string
 	namespace, name string
 	paused, gave    bool
-	writes          []write
+	// writes changed the template; all are the attempts to write anything.
+	writes, all []write
 	// rolled is how many writes there were when a revision was first seen.
 	rolled map[int64]int
 }
@@ -229,6 +230,7 @@ func (w *workload) step(t *testing.T, user string, tool tool) error {
 	from := time.Now()
 	_ = tool.write(w, t, user) // Some writes are refused, such as an undo without an earlier revision.
 	after, _, err := w.read(t)
+	w.all = append(w.all, write{manager: tool.manager, from: from, to: time.Now()})
 	if err != nil || textOf(before) == textOf(after) {
 		return err
 	}
