@@ -9,13 +9,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 // prediction reuses the reviewed prediction if the object still has the reviewed version. It
 // predicts anew after conflicts, or if this run has changed the CRD.
 func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p predict.Prediction, reviewed bool, err error) {
 	if e.Review != nil && live != nil && !e.changedCRD(item, event.Created, event.Configured) {
-		if p := e.Review.Judged(item, live); p != nil && p.Answer != nil && len(p.Conflicts) == 0 {
+		p := e.Review.Judged(item, live)
+		switch {
+		case p == nil || p.Live == nil:
+		case p.Answer != nil && len(p.Conflicts) == 0, p.Verdict == noop.Unchanged:
 			return *p, true, nil
 		}
 	}
