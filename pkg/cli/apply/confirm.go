@@ -16,6 +16,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -121,7 +122,12 @@ func (o *Options) confirm(given string, changed bool, stderr io.Writer) error {
 		if p.Unknown != nil {
 			return false, p.Unknown
 		}
-		return true, c.allows(p, time.Now())
+		err := c.allows(p, time.Now())
+		if err == nil && p.Plan.Contested() && !o.continueOnConflict {
+			err = verb.Unconfirmed("settle the conflicts with --take or --yield in diff and apply; or apply the other objects with --continue-on-conflict",
+				"nothing was written: the plan contains conflicts, at which apply would stop halfway")
+		}
+		return err == nil, err
 	}
 	return nil
 }

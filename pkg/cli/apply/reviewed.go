@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -110,7 +111,11 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 	done, found, unproven := p.Plan.Continue(*c.reviewed, p.Hide)
 	switch {
 	case len(found) > 0:
-		return unreviewed(text.Count(objectsIn(found), "object")+" would differ from what was reviewed", named(found, now))
+		why := withEvidence(text.Count(objectsIn(found), "object")+" would differ from what was reviewed", named(found, now))
+		if slices.ContainsFunc(found, lacksChoice) {
+			return verb.Unconfirmed("pass apply the flags of the diff, such as --take; or "+reviewAgain(), "%s", why)
+		}
+		return unreviewedError(why)
 	case len(unproven) > 0:
 		return unreviewed(hidden(unproven, len(done) > 0), nil)
 	}
@@ -141,6 +146,13 @@ func objectsIn(found []review.Difference) int {
 		objects[d.Ref.Key()] = true
 	}
 	return len(objects)
+}
+
+// lacksChoice reports whether the reviewed change is only contested now: perhaps a flag of the diff, such
+// as --take, was not passed.
+func lacksChoice(d review.Difference) bool {
+	return d.Was != nil && d.Now != nil && d.Was.Kind == managedfields.TakenOver && d.Now.Kind == managedfields.Contested &&
+		reflect.DeepEqual([]any{d.Was.From, d.Was.To}, []any{d.Now.From, d.Now.To})
 }
 
 // unreviewed returns the error for a run that would not make the reviewed changes.

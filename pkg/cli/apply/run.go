@@ -159,7 +159,7 @@ func (r *run) engine(ctx context.Context, member *setrun.Run, reviewed *lookahea
 		e.Journal = r.Journal
 	}
 	if member == nil {
-		e.Admit = r.others.Admit(r.predictor.Manager)
+		e.Admit = r.others.Admit(r.predictor)
 		e.OnPhase = func(all []*predict.Prediction) {
 			c := others.Collector{Manager: r.predictor.Manager, Absent: others.Absent(ctx, r.client)}
 			for _, p := range all {
