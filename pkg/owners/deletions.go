@@ -20,13 +20,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// DeletionsOf reads the recorded deletions of objects with a name, newest first. It returns none if
-// no webhook records deletions.
+// DeletionsOf reads the recorded deletions of objects with a name, newest first. The error is a
+// *NoWebhookError if no webhook records deletions.
 func DeletionsOf(ctx context.Context, reader Reader, ref object.Ref) ([]event.Deletion, error) {
 	q := Query{Places: []Place{{Kind: ref.GVK.GroupKind(), Namespace: ref.Namespace}}, Namespace: ref.Namespace}
 	found, err := q.deletions(ctx, reader)
 	if meta.IsNoMatchError(err) {
-		return nil, nil
+		return nil, &NoWebhookError{}
 	}
 	return slices.DeleteFunc(found.Found, func(d event.Deletion) bool { return d.Ref.Name != ref.Name }), err
 }

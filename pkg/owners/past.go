@@ -31,7 +31,7 @@ func (e *NoWebhookError) Error() string {
 }
 
 func (e *NoWebhookError) Hint() string {
-	return "install it to record takeovers from now on: " + build.Page("webhook.md#install")
+	return "install it to record takeovers and deletions from now on: " + build.Page("webhook.md#install")
 }
 
 // past caches the notes, which several histories need.
