@@ -169,7 +169,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 func (f *deleteFlags) admit(claimed *others.Collector) func(object.Ref, *unstructured.Unstructured) error {
 	return func(ref object.Ref, live *unstructured.Unstructured) error {
 		if f.others.Refuses() {
-			return others.Refusal(live, "")
+			return others.Refusal(live)
 		}
 		claimed.Deleted(ref, live)
 		return nil

@@ -218,7 +218,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		e.Admit = member.Admit
 		return e
 	}
-	e.Admit = r.others.Admit(r.predictor.Manager)
+	e.Admit = r.others.Admit(r.predictor)
 	e.Judged = func(p *predict.Prediction) {
 		r.judged(p)
 		if p.Verdict != noop.Unchanged {

@@ -98,11 +98,12 @@ func ClaimsOf(live *unstructured.Unstructured) []applyset.Claim {
 	return slices.DeleteFunc(all, func(c applyset.Claim) bool { return flux && c.Of == "Helm release" })
 }
 
-// Refusal returns an error for an object that another tool applies; nil for other objects.
-func Refusal(live *unstructured.Unstructured, manager string) error {
+// Refusal returns an error for an object that another tool applies; nil for other objects. The user acts
+// as the managers, or takes the object over from them.
+func Refusal(live *unstructured.Unstructured, managers ...string) error {
 	for _, c := range ClaimsOf(live) {
-		if slices.Contains(tools()[c.Of].managers, manager) {
-			return nil // The user acts as the tool.
+		if slices.ContainsFunc(managers, func(m string) bool { return slices.Contains(tools()[c.Of].managers, m) }) {
+			return nil
 		}
 	}
 	for _, c := range ClaimsOf(live) {
@@ -296,9 +297,10 @@ func (c *Collector) written(claim applyset.Claim, one *claimed) string {
 
 // Admit returns the function that refuses an existing object which another tool applies, or nil if
 // such objects are not refused.
-func (f *Flags) Admit(manager string) func(plan.Item, *unstructured.Unstructured) error {
+func (f *Flags) Admit(p predict.Predictor) func(plan.Item, *unstructured.Unstructured) error {
 	if !f.Refuses() {
 		return nil
 	}
-	return func(_ plan.Item, live *unstructured.Unstructured) error { return Refusal(live, manager) }
+	managers := slices.Concat([]string{p.Manager}, p.AdoptFrom.Once, p.AdoptFrom.Always)
+	return func(_ plan.Item, live *unstructured.Unstructured) error { return Refusal(live, managers...) }
 }
