@@ -69,6 +69,9 @@ func deletions() event.Deletions {
 	with := event.Deletion{By: "namespace", ViaKind: "Namespace", Via: "old"}
 	asked := at("PersistentVolumeClaim", "shop", "data", event.Deletion{By: "user", User: "jane", Asked: noon(), Owners: flux})
 	asked.Gone = time.Time{}
+	byController := event.Deletion{By: "controller", User: "system:serviceaccount:kube-system:job-controller"}
+	earlier := at("Pod", "shop", "three-b", byController)
+	earlier.Gone = noon().Add(-2 * time.Minute)
 	return event.Deletions{
 		Where: " in the cluster", From: noon().Add(-time.Hour), Dropped: 12, Until: noon().Add(-time.Minute),
 		Coverage: event.Coverage{Since: noon().Add(-24 * time.Hour)},
@@ -77,14 +80,14 @@ func deletions() event.Deletions {
 			at("ConfigMap", "old", "a", with), at("ConfigMap", "old", "b", with), at("Pod", "old", "c", with),
 			at("ConfigMap", "shop", "one", event.Deletion{By: "user", User: "jane", Asked: noon().Add(-time.Minute), Owners: flux}),
 			at("Pod", "shop", "two", event.Deletion{By: "owner", ViaKind: "Job", Via: "backup"}),
-			at("Pod", "shop", "three", event.Deletion{By: "controller", User: "system:serviceaccount:kube-system:job-controller"}),
+			at("Pod", "shop", "three", byController), earlier,
 			at("Pod", "shop", "four", event.Deletion{By: "unknown", Gap: true}),
 			at("Pod", "shop", "five", event.Deletion{By: "user", Several: true}),
 		},
 	}
 }
 
-// Objects that went with one owner or namespace share a line; JSON has all of them.
+// Objects that went with one owner or namespace, or by a controller, share a line; JSON has all of them.
 func TestDeletions(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Markdown} {
 		t.Run(format, func(t *testing.T) {

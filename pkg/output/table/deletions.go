@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -11,7 +12,7 @@ import (
 )
 
 // NewDeletions returns the table of deletions. Objects that went with one owner or namespace share a
-// line, unless the output is verbose.
+// line, as do those of a kind that a controller deleted, unless the output is verbose.
 func NewDeletions(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deletions) string {
 		var out strings.Builder
@@ -36,9 +37,17 @@ func NewDeletions(b output.Base) output.Results {
 
 // followed returns a key that is the same for deletions with the same cause, and its own for others.
 func followed(b output.Base, d event.Deletion) string {
-	if b.Verbose || d.Via == "" || d.Gone.IsZero() {
-		return d.Ref.String() + d.UID
+	switch {
+	case b.Verbose || d.Gone.IsZero():
+	case d.By == "controller" && !d.Gap:
+		return "\x00" + d.By + "/" + d.User + "/" + d.Ref.Namespace + "/" + d.Ref.GVK.GroupKind().String()
+	case d.Via != "":
+		return followedVia(d)
 	}
+	return d.Ref.String() + d.UID
+}
+
+func followedVia(d event.Deletion) string {
 	return "\x00" + d.By + "/" + d.ViaKind + "/" + d.Ref.Namespace + "/" + d.Via
 }
 
@@ -52,5 +61,13 @@ func followers(group []event.Deletion) []string {
 	if group[0].By != "namespace" && group[0].Ref.Namespace != "" {
 		where = " -n " + text.Printable(group[0].Ref.Namespace)
 	}
-	return []string{format.Stamp(group[0].Gone) + "  deleted  " + format.KindCounts(refs) + where, "    " + cause}
+	at := format.Stamp(group[0].Gone)
+	if group[0].By == "controller" { // It deletes them one after the other.
+		byTime := func(a, b event.Deletion) int { return a.Gone.Compare(b.Gone) }
+		first, last := format.Stamp(slices.MinFunc(group, byTime).Gone), format.Stamp(slices.MaxFunc(group, byTime).Gone)
+		if at = last; first != last {
+			at = first + " to " + last
+		}
+	}
+	return []string{at + "  deleted  " + format.KindCounts(refs) + where, "    " + cause}
 }
