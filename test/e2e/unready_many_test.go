@@ -36,7 +36,7 @@ spec:
   selector: {matchLabels: {app: %[3]s}}
   template:
     metadata: {labels: {app: %[3]s}}
-    spec: {nodeSelector: {disktype: %[1]s}, containers: [{name: a, image: registry.example/a:1}]}
+    spec: {nodeSelector: {disktype-%[1]s: ssd}, containers: [{name: a, image: registry.example/a:1}]}
 ---
 apiVersion: v1
 kind: Service
@@ -80,7 +80,7 @@ spec: {selector: {app: %[3]s}, ports: [{port: 80}]}
 			t.Fatal(err)
 		}
 		for _, root := range found.Roots {
-			if root.Code == "Unschedulable" && strings.HasSuffix(root.Next, "disktype="+base) {
+			if root.Code == "Unschedulable" && strings.HasSuffix(root.Next, "disktype-"+base) {
 				holds = root.Holds
 			}
 		}
