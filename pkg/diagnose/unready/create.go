@@ -78,7 +78,7 @@ func (v *rules) refusal(w workload, message, from string, at time.Time) event.Ca
 		c.Age = max(0, v.Now.Sub(at))
 	}
 	for _, rule := range []func(workload, string, *event.Cause) bool{
-		v.quota, v.serviceAccount, v.podSecurity, v.webhook, policy, limitRange, v.priority,
+		v.quota, v.serviceAccount, v.podSecurity, v.webhook, policy, v.limitRange, v.priority,
 	} {
 		if rule(w, message, &c) {
 			break
@@ -107,23 +107,30 @@ func after(message, begin, end string) (string, bool) {
 }
 
 func (v *rules) quota(w workload, message string, c *event.Cause) bool {
-	ns := w.ref.Namespace
+	ns, did := w.ref.Namespace, "was used up"
 	quota, full := after(message, "exceeded quota: ", ", ")
 	if full {
 		c.Code = "QuotaExceeded"
 		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " is used up"
 	} else if quota, full = after(message, "failed quota: ", ": "); full {
+		did = "required every container to set its resources"
 		c.Code = "QuotaNeedsResources"
 		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " requires every container to set its resources"
 	} else {
 		return false
 	}
-	c.BlockedBy = diagnose.RefOf("v1", "ResourceQuota", ns, quota)
-	c.Next = rule.Describe(c.BlockedBy)
+	r := diagnose.RefOf("v1", "ResourceQuota", ns, quota)
+	u, sure := v.Read(r)
+	if u == nil && sure {
+		c.Code = "CreateRefused"
+		c.Message = gone(w, "while ResourceQuota "+quota+" in namespace "+ns+" "+did, "it no longer exists")
+		return true
+	}
+	c.BlockedBy, c.Next = r, rule.Describe(r)
 	if requested, ok := after(message, "requested: ", ", used: "); ok {
 		c.Evidence = append(c.Evidence, "requested: "+requested)
 	}
-	if q := rule.Lookup[corev1.ResourceQuota](v.View, c.BlockedBy); q != nil {
+	if q, ok := rule.As[corev1.ResourceQuota](v.View, u); ok {
 		var full []string
 		for resource, hard := range q.Status.Hard {
 			used := q.Status.Used[resource]
@@ -253,14 +260,21 @@ func (v *rules) webhook(w workload, message string, c *event.Cause) bool {
 		return false
 	}
 	c.Next = rule.Kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	readAll := true
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		configurations, _ := v.Select(diagnose.Question{GVK: diagnose.KindOf("admissionregistration.k8s.io/v1", kind)}, every)
+		configurations, sure := v.Select(diagnose.Question{GVK: diagnose.KindOf("admissionregistration.k8s.io/v1", kind)}, every)
+		readAll = readAll && sure
 		for _, u := range configurations {
 			if slices.ContainsFunc(diagnose.Items(u, "webhooks"), func(h map[string]any) bool { return h["name"] == hook }) {
 				c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", kind, "", u.GetName())
 				c.Next = rule.Describe(c.BlockedBy)
 			}
 		}
+	}
+	if readAll && c.BlockedBy == (object.Ref{}) {
+		_, why, _ := strings.Cut(strings.Replace(c.Message, " cannot be ", " could not be ", 1), " are refused ")
+		c.Code, c.Next = "CreateRefused", rule.Describe(w.ref)
+		c.Message = gone(w, why, "no webhook configuration contains it now")
 	}
 	return true
 }
@@ -277,9 +291,14 @@ func policy(w workload, message string, c *event.Cause) bool {
 	return true
 }
 
-func limitRange(w workload, message string, c *event.Cause) bool {
+func (v *rules) limitRange(w workload, message string, c *event.Cause) bool {
 	if !strings.Contains(message, " usage per ") && !strings.Contains(message, "max limit to request ratio per ") {
 		return false
+	}
+	ranges, sure := v.Select(diagnose.Question{GVK: diagnose.KindOf("v1", "LimitRange"), Namespace: w.ref.Namespace}, every)
+	if sure && len(ranges) == 0 {
+		c.Message = gone(w, "by a LimitRange in namespace "+w.ref.Namespace, "the namespace has none now")
+		return true
 	}
 	c.Code = "LimitRangeViolation"
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by a LimitRange in namespace " + w.ref.Namespace + words(message, " is forbidden: ")
@@ -308,4 +327,9 @@ func (v *rules) priority(w workload, message string, c *event.Cause) bool {
 // at intervals of up to a quarter of an hour.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
+}
+
+// gone returns the message for a refusal by an object (why) that has been deleted since (now).
+func gone(w workload, why, now string) string {
+	return "Pods of " + rule.Name(w.ref) + " were refused " + why + "; " + now + ", and their controller has not tried again since"
 }

@@ -282,7 +282,7 @@ func triedAt(message string, at time.Duration) string {
 	return refusedPods(message) + fmt.Sprintf(`
 ---
 {apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, message: 'Error creating: %s', involvedObject: {uid: rs-2}, lastTimestamp: %q}`,
-		message, diagnosetest.Now().Add(at).Format(time.RFC3339))
+		message, diagnosetest.Now().Add(at).Format(time.RFC3339)) + limits
 }
 
 // A controller that was refused retries at growing intervals. So its message may still be there

@@ -19,7 +19,11 @@ status:
 `
 }
 
+// limits is a LimitRange.
+const limits = "\n---\n" + `{apiVersion: v1, kind: LimitRange, metadata: {name: limits, namespace: prod}}`
+
 func TestRefused(t *testing.T) {
+	const untried = ", and their controller has not tried again since"
 	const who = "Pods of replicaset.apps/web -n prod are refused"
 	failedCreate := `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate,
   message: "create Pod web-0 in StatefulSet web failed error: pods \"web-0\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2", involvedObject: {uid: s-1}}`
@@ -34,6 +38,23 @@ func TestRefused(t *testing.T) {
 			blocked:  "resourcequota/compute -n prod",
 			next:     "kubectl describe resourcequota/compute -n prod",
 			evidence: []string{"used: pods 4 of 20, requests.cpu 9 of 10"},
+		},
+		"quota, deleted since": {
+			facts:  refusing(`pods "web-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=9, limited: pods=9`),
+			absent: []string{"ResourceQuota/prod/compute"},
+			want:   []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while ResourceQuota compute in namespace prod was used up; it no longer exists" + untried},
+			next:   "kubectl describe replicaset.apps/web -n prod",
+		},
+		"quota that needs resources, deleted since": {
+			facts:  refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`),
+			absent: []string{"ResourceQuota/prod/compute"},
+			want:   []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while ResourceQuota compute in namespace prod required every container to set its resources; it no longer exists" + untried},
+			next:   "kubectl describe replicaset.apps/web -n prod",
+		},
+		"quota that cannot be read": {
+			facts:  refusing(`pods "web-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=9, limited: pods=9`),
+			broken: []string{"ResourceQuota/prod/compute"},
+			want:   []string{"QuotaExceeded: " + who + ": ResourceQuota compute in namespace prod is used up", "Unreadable: these could not be read, so their state is unknown: resourcequota/compute -n prod"},
 		},
 		"quota for a StatefulSet, from its event": {
 			facts: set("0") + "\n---\n" + failedCreate,
@@ -84,18 +105,33 @@ func TestRefused(t *testing.T) {
 			want:    []string{"WebhookDenied: " + who + " by admission webhook gate.example.com: no"},
 			blocked: "mutatingwebhookconfiguration.admissionregistration.k8s.io/gate",
 		},
-		"webhook does not answer": {
+		"webhook, deleted since": {
+			facts: refusing(`admission webhook "gate.example.com" denied the request: no`),
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused by admission webhook gate.example.com: no; no webhook configuration contains it now" + untried},
+			next:  "kubectl describe replicaset.apps/web -n prod",
+		},
+		"webhook that did not answer, deleted since": {
 			facts: refusing(`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: Post "https://x": timeout`),
-			want:  []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com cannot be reached: failed to call webhook: Post \"https://x\": timeout"},
-			next:  "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused because admission webhook gate.example.com could not be reached: failed to call webhook: Post \"https://x\": timeout; no webhook configuration contains it now" + untried},
+		},
+		"webhook does not answer": {
+			facts: refusing(`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: Post "https://x": timeout`) +
+				"\n---\n" + `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: gate}, webhooks: [{name: gate.example.com}]}`,
+			want: []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com cannot be reached: failed to call webhook: Post \"https://x\": timeout"},
+			next: "kubectl describe validatingwebhookconfiguration.admissionregistration.k8s.io/gate",
 		},
 		"policy": {
 			facts:   refusing(`pods "web-x" is forbidden: ValidatingAdmissionPolicy ''no-root'' with binding ''b'' denied request: no`),
 			want:    []string{"PolicyDenied: " + who + " by ValidatingAdmissionPolicy no-root: no"},
 			blocked: "validatingadmissionpolicy.admissionregistration.k8s.io/no-root",
 		},
-		"limit range": {
+		"limit range, deleted since": {
 			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`),
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused by a LimitRange in namespace prod; the namespace has none now" + untried},
+			next:  "kubectl describe replicaset.apps/web -n prod",
+		},
+		"limit range": {
+			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`) + limits,
 			want:  []string{"LimitRangeViolation: " + who + " by a LimitRange in namespace prod: maximum cpu usage per Container is 1, but limit is 4"},
 		},
 		"priority class, created since": {
@@ -110,7 +146,7 @@ func TestRefused(t *testing.T) {
 		"limit range, at the last attempt": {
 			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`) +
 				"\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, lastTimestamp: "2026-01-01T11:59:00Z",
-  message: 'Error creating: pods "web-y" is forbidden: maximum cpu usage per Container is 1, but limit is 4', involvedObject: {uid: rs-1}}`,
+  message: 'Error creating: pods "web-y" is forbidden: maximum cpu usage per Container is 1, but limit is 4', involvedObject: {uid: rs-1}}` + limits,
 			want: []string{"LimitRangeViolation: " + who + " by a LimitRange in namespace prod: maximum cpu usage per Container is 1, but limit is 4"},
 		},
 		"something else": {
