@@ -5,8 +5,8 @@ import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 // Unready lists the objects that are not ready. It is the result of the verb unready.
 type Unready struct {
 	Found []UnreadyObject
-	// Roots contains each cause with the objects in Found that it holds back. Each object is held
-	// back by at most one of them.
+	// Roots contains each cause with the objects in Found that it holds back. Several causes may hold
+	// back an object.
 	Roots   []Rooted
 	Remarks []Remarked
 	// Objects and Kinds count what was read. Terminating counts the objects that are being deleted,
@@ -41,6 +41,22 @@ type UnreadyObject struct {
 	// Reason is for programs, and Message is for people.
 	Reason, Message string
 	Causes          []Cause
+}
+
+// RootKey identifies a cause that objects may share.
+type RootKey struct {
+	code, message string
+	blockedBy     object.Key
+}
+
+// Root returns the key of an object's cause. Causes with the same code that are blocked by the same
+// object are the same. Without such an object, their messages decide.
+func (c Cause) Root(of object.Ref) RootKey {
+	k := RootKey{code: c.Code, blockedBy: c.BlockedBy.Key()}
+	if c.BlockedBy == (object.Ref{}) || c.BlockedBy.Key() == of.Key() {
+		k.message = c.Shared()
+	}
+	return k
 }
 
 func (Unready) event() {}

@@ -98,6 +98,8 @@ type Cause struct {
 	// are being replaced, or Pods behind a load balancer: a load balancer gets its address
 	// regardless of its Pods.
 	Passing bool `json:"-"`
+	// Follows means that the cause disappears once the object's other causes are fixed.
+	Follows bool `json:"-"`
 	// Doubt means that this is not a cause but something that could not be read.
 	Doubt bool `json:"-"`
 	// Hearsay means that a controller recorded the cause during its last attempt, so it may be
@@ -108,8 +110,15 @@ type Cause struct {
 }
 
 // Shared returns the message without the Pods at its beginning, as in "2 Pods: fits none of 3 nodes".
-// Objects that wait for the same reason share the rest.
+// A refusal of Pods does not name their workload. Objects that wait for the same reason share the rest.
 func (c Cause) Shared() string {
+	if refused, ok := strings.CutPrefix(c.Message, "Pods of "); ok {
+		for _, verb := range []string{" are refused", " were refused"} {
+			if who, rest, found := strings.Cut(refused, verb); found && !strings.Contains(who, ": ") {
+				return "Pods" + verb + rest
+			}
+		}
+	}
 	who, rest, found := strings.Cut(c.Message, ": ")
 	count, pods := strings.CutSuffix(strings.TrimSuffix(who, "s"), " Pod")
 	if found && (pods && strings.Trim(count, "0123456789") == "" || strings.HasPrefix(who, "pod/")) {

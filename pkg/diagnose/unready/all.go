@@ -55,31 +55,27 @@ func explainTogether(r *diagnose.Run, objects []*unstructured.Unstructured) {
 	}
 }
 
-// Roots groups objects by the cause that has to be fixed first. How many Pods of an object are
-// affected does not matter. The cause with the most objects comes first. Objects without a cause
-// are left out.
+// Roots groups objects by the causes that have to be fixed. An object belongs to each of its causes.
+// How many Pods of an object are affected does not matter. The cause with the most objects comes
+// first. Objects without a cause are left out.
 func Roots(objects []Explained) []event.Rooted {
-	type key struct {
-		code, message string
-		blockedBy     object.Key
-	}
-	index := map[key]int{}
+	index := map[event.RootKey]int{}
 	var roots []event.Rooted
 	for _, o := range objects {
-		cause, ok := rootOf(o.Causes)
-		if !ok {
-			continue
+		mine := map[event.RootKey]bool{}
+		for _, cause := range rootsOf(o.Causes) {
+			k := cause.Root(o.Ref)
+			if mine[k] {
+				continue
+			}
+			mine[k] = true
+			i, known := index[k]
+			if !known {
+				i = len(roots)
+				index[k], roots = i, append(roots, event.Rooted{Cause: cause})
+			}
+			roots[i].Holds = append(roots[i].Holds, o.Ref)
 		}
-		k := key{code: cause.Code, blockedBy: cause.BlockedBy.Key()}
-		if cause.BlockedBy == (object.Ref{}) || cause.BlockedBy.Key() == o.Ref.Key() {
-			k.message = cause.Shared()
-		}
-		i, known := index[k]
-		if !known {
-			i = len(roots)
-			index[k], roots = i, append(roots, event.Rooted{Cause: cause})
-		}
-		roots[i].Holds = append(roots[i].Holds, o.Ref)
 	}
 	for i, root := range roots {
 		slices.SortFunc(root.Holds, object.Ref.Compare)
@@ -94,18 +90,28 @@ func Roots(objects []Explained) []event.Rooted {
 	return roots
 }
 
-// rootOf returns the first cause that prevents readiness or, if there is none, the first doubt.
-func rootOf(causes []event.Cause) (event.Cause, bool) {
+// rootsOf returns the causes that prevent readiness and do not follow from others. If there are none,
+// it returns the first cause that follows, or else the first doubt.
+func rootsOf(causes []event.Cause) []event.Cause {
+	var roots []event.Cause
+	for _, c := range causes {
+		if !c.Doubt && !c.Passing && !c.Follows {
+			roots = append(roots, c)
+		}
+	}
+	if len(roots) > 0 {
+		return roots
+	}
 	for _, ok := range []func(event.Cause) bool{
 		func(c event.Cause) bool { return !c.Doubt && !c.Passing },
 		func(c event.Cause) bool { return c.Doubt },
 		func(event.Cause) bool { return true },
 	} {
 		if i := slices.IndexFunc(causes, ok); i >= 0 {
-			return causes[i], true
+			return causes[i : i+1]
 		}
 	}
-	return event.Cause{}, false
+	return nil
 }
 
 // SelectsNothing returns the remark on a Service whose selector matches no Pod. The caller knows

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Objects share a root if their first cause is the same, however many Pods it affects. A doubt and a
-// passing cause are roots only if there is no other cause.
+// Objects share a root if they have the same cause, however many Pods it affects and however many other
+// causes they have. A doubt, a passing cause and a consequence are roots only if there is no other cause.
 func TestRoots(t *testing.T) {
 	web := func(name string, causes ...event.Cause) Explained {
 		return Explained{diagnose.RefOf("apps/v1", "Deployment", "shop", name), causes}
@@ -20,6 +20,10 @@ func TestRoots(t *testing.T) {
 	doubt := event.Cause{Code: "NotAllowed", Message: "unknown", Doubt: true}
 	passing := event.Cause{Code: "Starting", Message: "starts", Passing: true}
 	own := diagnose.RefOf("apps/v1", "Deployment", "shop", "paused-1")
+	quota := func(set string) event.Cause {
+		return event.Cause{Code: "QuotaExceeded", Message: "Pods of replicaset.apps/" + set + " -n shop are refused: q is used up", BlockedBy: diagnose.RefOf("v1", "ResourceQuota", "shop", "q")}
+	}
+	follows := event.Cause{Code: "ProgressDeadlineExceeded", Message: "late", Follows: true}
 	got := Roots([]Explained{
 		web("a", event.Cause{Code: "Unschedulable", Message: "3 Pods: fits none", Evidence: []string{"disktype=ssd", "Pods: pod/a-1, pod/a-2"}}),
 		web("b", passing, doubt, event.Cause{Code: "Unschedulable", Message: "pod/b-1 -n shop: fits none"}, event.Cause{Code: "Later", Message: "x"}),
@@ -27,6 +31,9 @@ func TestRoots(t *testing.T) {
 		web("d", event.Cause{Code: "NodeNotReady", Message: "node n1, 2", BlockedBy: node}),
 		web("e", doubt, passing),
 		web("f"),
+		web("gpu", quota("web-1"), event.Cause{Code: "Unschedulable", Message: "2 Pods: fits none"}, follows),
+		web("many", quota("many-1"), follows),
+		web("late", follows),
 		web("paused-1", event.Cause{Code: "Paused", Message: "paused-1 is paused", BlockedBy: own}),
 		web("g", event.Cause{Code: "Unschedulable", Message: "2 Pods: fits another"}),
 	})
@@ -44,16 +51,19 @@ func TestRoots(t *testing.T) {
 		roots = append(roots, one)
 	}
 	want := []root{
+		{"Unschedulable", "fits none", []string{"disktype=ssd"}, []string{"a", "b", "gpu"}},
 		{"NodeNotReady", "node n1, 1", nil, []string{"c", "d"}},
-		{"Unschedulable", "fits none", []string{"disktype=ssd"}, []string{"a", "b"}},
+		{"QuotaExceeded", "Pods are refused: q is used up", nil, []string{"gpu", "many"}},
+		{"Later", "x", nil, []string{"b"}},
 		{"NotAllowed", "unknown", nil, []string{"e"}},
 		{"Paused", "paused-1 is paused", nil, []string{"paused-1"}},
+		{"ProgressDeadlineExceeded", "late", nil, []string{"late"}},
 		{"Unschedulable", "2 Pods: fits another", nil, []string{"g"}},
 	}
 	if diff := cmp.Diff(want, roots); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if object.Ref(own) != got[3].Holds[0] {
-		t.Error(got[3].Holds)
+	if object.Ref(own) != got[5].Holds[0] {
+		t.Error(got[5].Holds)
 	}
 }

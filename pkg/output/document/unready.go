@@ -77,7 +77,7 @@ func unreadyOf(b output.Base, u event.Unready) unreadyResult {
 // unreadySuite has a case for each object that is not ready, each remark and each kind that was not
 // read.
 func unreadySuite(u event.Unready) junitSuite {
-	suite := junitSuite{Name: "unready", Log: xmlText(format.Unready(u))}
+	suite := junitSuite{Name: "unready", Log: xmlText(format.Unready(u, len(u.Roots)))}
 	for _, o := range u.Found {
 		c := newCase("unready", nameOf(o.Ref), "", nil)
 		c.Failure = &junitProblem{Type: "unready", Message: strings.Join(format.Lines(o.Message), " "), Text: xmlText(causeTexts(o.Causes))}
@@ -138,7 +138,7 @@ func unreadyMarkdown(u event.Unready) string {
 	if len(u.Remarks) > 0 {
 		b.WriteString("\n")
 	}
-	b.WriteString(inMarkdown(format.Unready(u)...) + "\n")
+	b.WriteString(inMarkdown(format.Unready(u, len(u.Roots))...) + "\n")
 	for _, one := range u.Unread {
 		b.WriteString("\n" + inMarkdown("not read: "+one.Ref.String()+": "+one.Err.Error()) + "\n")
 	}

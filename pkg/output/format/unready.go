@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -40,8 +41,53 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// Unready summarizes the result of the verb unready.
-func Unready(u event.Unready) []string {
+// Apart returns the objects to print one by one, each with the causes that it shares with no other
+// object. It also returns how many causes are printed in total. If repeat is set, shared causes are
+// printed for each object.
+func Apart(u event.Unready, repeat bool) (apart []event.UnreadyObject, causes int) {
+	type held struct {
+		cause event.RootKey
+		what  object.Key
+	}
+	shared, printed := map[held]bool{}, map[event.RootKey]bool{}
+	rooted, alone := map[object.Key]bool{}, []object.Key{}
+	for _, root := range u.Roots {
+		key := root.Cause.Root(root.Holds[0])
+		printed[key] = true
+		for _, ref := range root.Holds {
+			rooted[ref.Key()] = true
+			if repeat || len(root.Holds) == 1 {
+				alone = append(alone, ref.Key())
+			} else {
+				shared[held{key, ref.Key()}] = true
+			}
+		}
+	}
+	objects := map[object.Key]event.UnreadyObject{}
+	for _, o := range u.Found {
+		objects[o.Ref.Key()] = o
+		if !rooted[o.Ref.Key()] {
+			alone = append(alone, o.Ref.Key())
+		}
+	}
+	for _, key := range alone {
+		o, found := objects[key]
+		if delete(objects, key); !found {
+			continue // It has several causes.
+		}
+		o.Causes = slices.DeleteFunc(slices.Clone(o.Causes), func(c event.Cause) bool { return shared[held{c.Root(o.Ref), key}] })
+		for _, c := range Brief(o.Causes) {
+			if !c.Doubt {
+				printed[c.Root(o.Ref)] = true
+			}
+		}
+		apart = append(apart, o)
+	}
+	return apart, len(printed)
+}
+
+// Unready summarizes the result of the verb unready, of which a number of causes was printed.
+func Unready(u event.Unready, causes int) []string {
 	unclear := u.Unclear()
 	head := fmt.Sprintf("%d of %s", len(u.Found), text.Count(u.Objects, "object"))
 	switch {
@@ -58,8 +104,8 @@ func Unready(u event.Unready) []string {
 	if u.Namespace != "" {
 		head = "in namespace " + text.Printable(u.Namespace) + ": " + head
 	}
-	if len(u.Roots) > 0 && len(u.Found) > 1 {
-		head += ", " + text.Count(len(u.Roots), "cause")
+	if causes > 0 && len(u.Found) > 1 {
+		head += ", " + text.Count(causes, "cause")
 	}
 	if unclear > 0 {
 		head += fmt.Sprintf(", %d unclear", unclear)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	diagnosis "github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -65,6 +66,64 @@ ingress.networking.k8s.io/a -n shop: needs Service x
 	each := run(t, printer.ForUnready, output.Options{Verbose: true}, []event.Event{unready()}).out
 	if n := strings.Count(each, "Unschedulable: "); n != 6 || strings.Contains(each, "the same") {
 		t.Errorf("with -v 1, %d objects have the cause:\n%s", n, each)
+	}
+}
+
+// A cause names all objects that it holds back, and an object with a further cause of its own is printed
+// with that one, too. The last line counts the causes above it.
+func TestUnreadySeveralCauses(t *testing.T) {
+	quota := func(who string) event.Cause {
+		return event.Cause{Code: "QuotaExceeded", Message: "Pods of " + who + " -n un are refused: ResourceQuota q is used up", BlockedBy: ref("v1", "ResourceQuota", "un", "q"), Next: "kubectl describe resourcequota/q -n un"}
+	}
+	nodes := event.Cause{Code: "Unschedulable", Message: "2 Pods: fits none of 3 nodes", Next: "kubectl get nodes -L gpu"}
+	image := event.Cause{Code: "ImagePull", Message: "pod/x -n un: no image"}
+	late := event.Cause{Code: "ProgressDeadlineExceeded", Message: "made no progress", Follows: true}
+	u := event.Unready{Objects: 20, Kinds: 3, Namespace: "un"}
+	var explained []diagnosis.Explained
+	add := func(kind, name string, causes ...event.Cause) {
+		of := ref("apps/v1", kind, "un", name)
+		u.Found = append(u.Found, event.UnreadyObject{Ref: of, Message: "0 of 3 replicas are ready", Causes: causes})
+		explained = append(explained, diagnosis.Explained{Ref: of, Causes: causes})
+	}
+	add("Deployment", "gpu", quota("replicaset.apps/gpu-1"), nodes, late)
+	add("Deployment", "many", quota("replicaset.apps/many-1"), late)
+	add("Deployment", "two", image, nodes)
+	add("StatefulSet", "db", quota("statefulset.apps/db"))
+	add("Deployment", "web", image, event.Cause{Code: "CrashLoop", Message: "pod/y -n un: exits"})
+	u.Roots = diagnosis.Roots(explained)
+	const want = `2 Deployments, 1 StatefulSet not ready, for the same reason
+    QuotaExceeded: Pods are refused: ResourceQuota q is used up
+      held by  resourcequota/q -n un
+      next     kubectl describe resourcequota/q -n un
+  deployment.apps/gpu -n un
+  deployment.apps/many -n un
+  statefulset.apps/db -n un
+2 Deployments not ready, for the same reason
+    ImagePull: no image
+  deployment.apps/two -n un
+  deployment.apps/web -n un
+2 Deployments not ready, for the same reason
+    Unschedulable: fits none of 3 nodes
+      next     kubectl get nodes -L gpu
+  deployment.apps/gpu -n un
+  deployment.apps/two -n un
+deployment.apps/web -n un: 0 of 3 replicas are ready
+    CrashLoop: pod/y -n un: exits
+in namespace un: 5 of 20 objects not ready, 4 causes
+`
+	got := run(t, printer.ForUnready, output.Options{}, []event.Event{u}).out
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	each := run(t, printer.ForUnready, output.Options{Verbose: true}, []event.Event{u}).out
+	for _, o := range u.Found {
+		if n := strings.Count(each, o.Ref.String()+": 0 of 3"); n != 1 {
+			t.Errorf("with -v 1, %s is printed %d times:\n%s", o.Ref, n, each)
+		}
+	}
+	markdown := run(t, printer.ForUnready, output.Options{Format: output.Markdown}, []event.Event{u}).out
+	if n := strings.Count(markdown, "deployment.apps/gpu"); n != 2 || !strings.Contains(markdown, "4 causes") {
+		t.Errorf("%d rows name gpu:\n%s", n, markdown)
 	}
 }
 

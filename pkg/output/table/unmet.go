@@ -49,16 +49,12 @@ func unmetLines(b output.Base, out *strings.Builder, all []event.Waited, width i
 	}
 }
 
-// haveOneRoot reports whether two objects wait for the same reason or, without any cause, are in the
-// same state. How many Pods of an object are
-// affected, and which ones, does not matter.
+// haveOneRoot reports whether object b waits for the same reason as a: they have the same root, and all
+// causes of b are printed for a. Without any cause, they must be in the same state. How many Pods of an
+// object are affected, and which ones, does not matter.
 func haveOneRoot(a, b event.Waited) bool {
 	sameCondition := func(a, b event.Condition) bool {
 		return a.For == b.For && a.Met == b.Met && (a.For == "ready" || a.Message == b.Message && len(a.Values)+len(b.Values) == 0)
-	}
-	sameCause := func(a, b event.Cause) bool {
-		return a.Code == b.Code && a.BlockedBy == b.BlockedBy && a.Next == b.Next && a.Risk == b.Risk &&
-			len(a.Log)+len(b.Log) == 0 && a.Shared() == b.Shared()
 	}
 	if len(a.Causes)+len(b.Causes) == 0 {
 		sameState := func(a, b event.Condition) bool {
@@ -66,7 +62,23 @@ func haveOneRoot(a, b event.Waited) bool {
 		}
 		return a.Action == b.Action && a.Note == b.Note && a.Err == nil && b.Err == nil && slices.EqualFunc(a.Conditions, b.Conditions, sameState)
 	}
+	return a.Action == b.Action && a.Note == b.Note && slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) &&
+		areAmong(format.Brief(b.Causes), format.Brief(a.Causes))
+}
+
+// areAmong reports whether an object's causes are all among the printed ones of another, and whether the
+// first one that prevents readiness is the same.
+func areAmong(causes, printed []event.Cause) bool {
+	same := func(a, b event.Cause) bool {
+		return a.Code == b.Code && a.BlockedBy == b.BlockedBy && a.Next == b.Next && a.Risk == b.Risk &&
+			len(a.Log)+len(b.Log) == 0 && a.Shared() == b.Shared()
+	}
 	isRoot := func(c event.Cause) bool { return !c.Doubt && !c.Passing }
-	return a.Action == b.Action && a.Note == b.Note && slices.ContainsFunc(a.Causes, isRoot) &&
-		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) && slices.EqualFunc(a.Causes, b.Causes, sameCause)
+	mine, theirs := slices.IndexFunc(causes, isRoot), slices.IndexFunc(printed, isRoot)
+	if mine < 0 || theirs < 0 || !same(causes[mine], printed[theirs]) {
+		return false
+	}
+	return !slices.ContainsFunc(causes, func(c event.Cause) bool {
+		return !slices.ContainsFunc(printed, func(p event.Cause) bool { return same(c, p) })
+	})
 }

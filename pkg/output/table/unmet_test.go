@@ -56,6 +56,25 @@ func TestOneRootIsOneBlock(t *testing.T) {
 		"a cause and more": {all: waits(2, func(i int, w *event.Waited) {
 			w.Causes = append(w.Causes, make([]event.Cause, i)...)
 		}), blocks: 2},
+		"a cause less": {all: waits(3, func(i int, w *event.Waited) {
+			if i == 0 {
+				w.Causes = append(w.Causes, event.Cause{Code: "ImagePull", Message: "no image"})
+			}
+		}), blocks: 1, lines: 2},
+		"the root is not shared": {all: waits(2, func(i int, w *event.Waited) {
+			if i == 0 {
+				w.Causes = append([]event.Cause{{Code: "ImagePull", Message: "no image"}}, w.Causes...)
+			}
+		}), blocks: 2},
+		"refused Pods of different workloads": {all: waits(3, func(i int, w *event.Waited) {
+			w.Causes[0].Message = fmt.Sprintf("Pods of replicaset.apps/d%d-x -n u are refused: ResourceQuota q is used up", i)
+		}), blocks: 1, lines: 2},
+		"refused for different reasons": {all: waits(2, func(i int, w *event.Waited) {
+			w.Causes[0].Message = fmt.Sprintf("Pods of replicaset.apps/d%d-x -n u are refused: ResourceQuota q%d is used up", i, i)
+		}), blocks: 2},
+		"each late": {all: waits(3, func(i int, w *event.Waited) {
+			w.Causes = append(w.Causes, event.Cause{Code: "ProgressDeadlineExceeded", Message: fmt.Sprintf("deployment.apps/d%d made no progress", i)})
+		}), blocks: 1, lines: 2},
 		"no cause":     {all: waits(3, func(_ int, w *event.Waited) { w.Causes = nil }), blocks: 3},
 		"only a doubt": {all: waits(2, func(_ int, w *event.Waited) { w.Causes[0].Doubt = true }), blocks: 2},
 	} {

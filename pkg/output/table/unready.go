@@ -20,37 +20,24 @@ func NewUnready(b output.Base) output.Results {
 	return output.Printed(b, func(u event.Unready) string { return unready(b, u) })
 }
 
-// unready prints a root cause with the objects that it holds up, and then the objects without a root. A root
-// with a single object adds nothing to that object.
+// unready prints each cause that several objects share, with these objects, and then each object that has
+// a cause of its own or none.
 func unready(base output.Base, u event.Unready) string {
 	var b strings.Builder
-	objects := map[object.Key]event.UnreadyObject{}
-	for _, o := range u.Found {
-		objects[o.Ref.Key()] = o
-	}
-	rooted := map[object.Key]bool{}
-	var doubts format.Doubts
 	for _, root := range u.Roots {
-		for _, ref := range root.Holds {
-			rooted[ref.Key()] = true
+		if !base.Verbose && len(root.Holds) > 1 {
+			unreadyRoot(base, &b, root)
 		}
-		if base.Verbose || len(root.Holds) == 1 {
-			for _, ref := range root.Holds {
-				unreadyObject(base, &b, objects[ref.Key()], &doubts)
-			}
-			continue
-		}
-		unreadyRoot(base, &b, root)
 	}
-	for _, o := range u.Found {
-		if !rooted[o.Ref.Key()] {
-			unreadyObject(base, &b, o, &doubts)
-		}
+	apart, causes := format.Apart(u, base.Verbose)
+	var doubts format.Doubts
+	for _, o := range apart {
+		unreadyObject(base, &b, o, &doubts)
 	}
 	for _, same := range format.Grouped(u.Remarks, func(r event.Remarked) string { return r.Ref.GVK.Kind + " " + r.Code + " " + r.Text }) {
 		unreadyRemarks(base, &b, same)
 	}
-	for _, line := range format.Unready(u) {
+	for _, line := range format.Unready(u, causes) {
 		b.WriteString(format.Fit("", line, base.Width) + "\n")
 	}
 	return b.String()

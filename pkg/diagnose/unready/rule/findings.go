@@ -102,6 +102,7 @@ func byNumber(a, b int) int {
 
 func (g *group) cause() event.Cause {
 	c := g.Cause
+	c.Follows = g.Rank == Consequence
 	switch {
 	case len(g.names) == 1:
 		c.Message = g.names[0] + ": " + c.Message
