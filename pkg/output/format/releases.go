@@ -142,7 +142,7 @@ func Releases(f event.Releases) string {
 		if overwrites == 1 {
 			verb = "overwrites"
 		}
-		line += fmt.Sprintf("; %d of them %s fields of other owners", overwrites, verb)
+		line += fmt.Sprintf("; %s %s fields of other owners", text.Count(overwrites, "release"), verb)
 	}
 	if f.Namespace != "" {
 		line = "in namespace " + text.Printable(f.Namespace) + ": " + line

@@ -48,7 +48,7 @@ shop/web    server-side   revision 3   12 objects   will fail: 1 conflict
     gone     deployment.apps/web -n shop: the upgrade creates it again
     foreign  deployment.apps/web -n shop: it carries the marks of Helm release shop/other
     next  kubectl k8sconnect give --helm-release=shop/web --from=kubectl
-in namespace shop: 3 releases, 1 will fail, 1 unknown, 1 ready; 1 of them overwrites fields of other owners
+in namespace shop: 3 releases, 1 will fail, 1 unknown, 1 ready; 1 release overwrites fields of other owners
 `
 	got := run(t, printer.ForReleases, output.Options{Now: noon}, []event.Event{forecast()}).out
 	if diff := cmp.Diff(want, got); diff != "" {
