@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -142,6 +143,12 @@ func claims(labels, annotations map[string]string) []Claim {
 		all = append(all, claim)
 	}
 	return all
+}
+
+// IsReleaseMark reports whether Helm keeps at a path the release to which an object belongs.
+func IsReleaseMark(p fieldpath.Path) bool {
+	return p.Equal(fieldpath.Field("metadata", "annotations", "meta.helm.sh/release-name")) ||
+		p.Equal(fieldpath.Field("metadata", "annotations", "meta.helm.sh/release-namespace"))
 }
 
 type sign struct {

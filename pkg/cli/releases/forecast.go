@@ -152,7 +152,7 @@ func isTyped(u *unstructured.Unstructured) bool {
 // judge completes the forecast from what was read of each object.
 func (r *release) judge() {
 	out := &r.out
-	owners := map[string]bool{}
+	owners, movers := map[string]bool{}, map[string]bool{}
 	var moves []string
 	settled := true
 	for _, p := range r.pieces {
@@ -188,6 +188,14 @@ func (r *release) judge() {
 		if slices.ContainsFunc(contested, isAutoscaled) {
 			out.Autoscaled = append(out.Autoscaled, p.Ref)
 		}
+		marking := r.marking(p, contested)
+		maps.Copy(movers, marking)
+		contested = slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
+			return slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return marking[o.Manager] })
+		})
+		if len(contested) == 0 {
+			continue
+		}
 		for _, c := range contested {
 			for _, o := range c.Owners {
 				owners[o.Manager] = true
@@ -195,6 +203,8 @@ func (r *release) judge() {
 		}
 		settled = settled && r.settles(p, contested)
 	}
+	// The proposed give selects all objects of the release, so it would take the marks of a foreign object, too.
+	maps.DeleteFunc(owners, func(manager string, _ bool) bool { return movers[manager] })
 	moves = append(moves, r.judgeLeaving()...)
 	switch {
 	case out.Refused != nil, len(out.Refusals) > 0, out.ServerSide && len(out.Conflicts) > 0:
@@ -260,6 +270,24 @@ func (r *release) reportForeign(p *piece) []string {
 	}
 	return []string{command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
 		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)}
+}
+
+// marking returns the managers that own the marks of another release on a foreign object. If give took
+// their fields, it would undo the move to that release; the move settles them.
+func (r *release) marking(p *piece, contested []managedfields.Conflict) map[string]bool {
+	out := map[string]bool{}
+	if _, is := r.foreign(p.live); !is {
+		return out
+	}
+	for _, c := range contested {
+		if !applyset.IsReleaseMark(c.Path) {
+			continue
+		}
+		for _, o := range c.Owners {
+			out[o.Manager] = true
+		}
+	}
+	return out
 }
 
 // foreign returns the claim of another release on an object.
