@@ -177,7 +177,10 @@ func reports() map[string]reported {
 		"an object that another release has taken over": {
 			thread: "https://github.com/helm/helm/issues/32218",
 			before: with(note + rest), after: rest,
-			between: func(t *testing.T, s *site) { s.merge(t, "ConfigMap", "helm", annotate) },
+			between: func(t *testing.T, s *site) {
+				s.helm.Run(t, "install", "other", folder(t, strings.ReplaceAll(rest, "web", "other")), "-n", s.namespace)
+				s.merge(t, "ConfigMap", "helm", annotate)
+			},
 		},
 		"an object that Helm keeps": {
 			thread: "https://github.com/helm/helm/issues/9648",
