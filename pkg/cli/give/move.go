@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -114,7 +116,12 @@ func (p party) tool(ctx context.Context, c *connection.Connection, server *clien
 	case p.set != "":
 		return p.ofSet(ctx, c, server, isNew)
 	}
-	return helmTool(ctx, c, server, *p.release, isNew)
+	out, err := helmTool(ctx, c, server, *p.release, isNew)
+	if errors.As(err, new(*helmrelease.NotFoundError)) {
+		out.Absent = true // A new one will be installed; an old one has left only its marks.
+		return out, nil
+	}
+	return out, err
 }
 
 func helmTool(ctx context.Context, c *connection.Connection, server *client.Client, named inventory.Release, isNew bool) (move.Tool, error) {
@@ -125,9 +132,8 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 		Keep:        "helm.sh/resource-policy", KeepValue: "keep", Lists: func(object.Ref) bool { return false },
 	}
 	revisions, err := helmrelease.Find(ctx, server, named)
-	if errors.As(err, new(*helmrelease.NotFoundError)) && isNew {
-		out.Absent = true // It will be installed.
-		return out, nil
+	if err == nil && !isNew && revisions.Last.GetLabels()["status"] == "uninstalled" {
+		err = &helmrelease.NotFoundError{Release: named} // Only its history is stored.
 	}
 	if err != nil {
 		return out, err
@@ -178,7 +184,9 @@ func (p party) ofInventory(ctx context.Context, c *connection.Connection, server
 	}
 	out := move.Tool{Name: of.String(), Manager: of.Manager(), Operation: managedfields.Apply}
 	if contents.Release != nil {
-		if out, err = helmTool(ctx, c, server, *contents.Release, isNew); err != nil {
+		out, err = helmTool(ctx, c, server, *contents.Release, isNew)
+		out.Absent = isNew && errors.As(err, new(*helmrelease.NotFoundError))
+		if err != nil && !out.Absent {
 			return out, err
 		}
 		out.Name, out.Manager = of.String(), of.Manager()
@@ -215,6 +223,9 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 	if err != nil {
 		return err
 	}
+	if to.Absent && o.to.release != nil {
+		to.Similar = similar(ctx, server, *o.to.release, o.from.release)
+	}
 	found, err := o.resolve(ctx, c, server, o.out.Print)
 	if err != nil {
 		return err
@@ -224,6 +235,7 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 		targets[i] = move.Target{Kind: t.Kind, Ref: t.Ref}
 	}
 	claimed := others.Collector{Absent: others.Absent(ctx, server)}
+	kept := map[object.Ref]bool{}
 	e := &move.Engine{
 		Server: server, From: from, To: to, DryRun: o.engine.DryRun, Emit: o.out.Print,
 		Admit: func(live *unstructured.Unstructured) error {
@@ -232,19 +244,47 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 				return others.Refused(third[0])
 			}
 			claimed.Moved(live, third)
+			kept[object.RefOf(live)] = from.Absent && (move.IsKept(live) || live.GetAnnotations()[from.Keep] != from.KeepValue)
 			return nil
 		},
 		BeforeWrites: func() { claimed.WarnMoved(o.out.Print) },
 	}
 	open, err := e.Run(ctx, targets)
+	if from.Absent {
+		open = slices.DeleteFunc(open, func(ref object.Ref) bool { return to.Lists(ref) && !kept[ref] })
+	}
 	if len(open) > 0 && ctx.Err() == nil {
-		o.out.Print(event.Warned{Text: left(open, from, to)})
+		o.out.Print(event.Warned{Text: left(open, from, to, kept)})
 	}
 	return err
 }
 
+// similar returns the installed release whose name is most like that of one that is not; "" if there is
+// none, or releases cannot be listed. The old release is not suggested.
+func similar(ctx context.Context, server *client.Client, absent inventory.Release, old *inventory.Release) string {
+	var names []string
+	for _, place := range helmrelease.Places() {
+		kind, err := server.Kind(ctx, place.Kind)
+		if err != nil {
+			return ""
+		}
+		which := object.Selection{Namespace: absent.Namespace, Labels: "owner=helm,status!=uninstalled", Fields: place.Fields}
+		_ = server.Metadata(ctx, kind, which, func(u *unstructured.Unstructured) {
+			one := inventory.Release{Namespace: u.GetNamespace(), Name: u.GetLabels()["name"]}
+			if one.Name != "" && (old == nil || one != *old) {
+				names = append(names, one.Name)
+			}
+		})
+	}
+	slices.Sort(names)
+	if name := text.Nearest(absent.Name, names); name != "" {
+		return absent.Namespace + "/" + name
+	}
+	return ""
+}
+
 // left returns what the user must do in the sources of both tools.
-func left(open []object.Ref, from, to move.Tool) string {
+func left(open []object.Ref, from, to move.Tool, kept map[object.Ref]bool) string {
 	const shown = 3
 	names := make([]string, len(open))
 	for i, ref := range open {
@@ -266,11 +306,20 @@ func left(open []object.Ref, from, to move.Tool) string {
 	if some(false, to) {
 		add := "add them to the source of " + to.Name + " and let it run"
 		if to.Absent {
-			add = "install " + to.Name + ", which does not exist yet, with them in its chart"
+			add = "install " + to.Name + ", which does not exist yet"
+			if to.Similar != "" {
+				add += " (did you mean " + to.Similar + "?)"
+			}
+			add += ", with them in its chart"
 		}
 		todo = append(todo, add)
 	}
-	if from.Keep != "" {
+	switch {
+	case from.Absent:
+		if i := slices.IndexFunc(open, func(ref object.Ref) bool { return kept[ref] }); i >= 0 {
+			todo = append(todo, "remove the annotation that keeps them, unless another release still lists them: "+unkeep(open[i], from.Keep))
+		}
+	case from.Keep != "":
 		if some(true, from) {
 			todo = append(todo, "remove them from the source of "+from.Name+" and let it run")
 		}
@@ -278,9 +327,14 @@ func left(open []object.Ref, from, to move.Tool) string {
 	}
 	message := strings.Join(todo, "; then ")
 	if len(open) == 1 {
-		message = strings.ReplaceAll(message, " them ", " it ")
+		message = strings.NewReplacer(" them ", " it ", " them,", " it,", " them:", " it:").Replace(message)
 	}
 	return fmt.Sprintf("the move of %s is not finished: %s", listed, message)
+}
+
+// unkeep returns the command that removes an annotation.
+func unkeep(ref object.Ref, annotation string) string {
+	return command.Kubectl("annotate") + " " + ref.String() + " " + annotation + "-"
 }
 
 // checkMove returns an error if flags are combined with a move that select fields.

@@ -16,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -244,7 +245,10 @@ func (r *release) judgeLeaving() (moves []string) {
 		case p.unread == nil && p.live == nil, p.live != nil && p.live.GetAnnotations()["helm.sh/resource-policy"] == "keep":
 			continue
 		case p.live != nil:
-			moves = append(moves, r.reportForeign(p)...)
+			foreign := r.reportForeign(p)
+			if claim, _ := r.foreign(p.live); !r.absent[named(claim)] { // A release that is not installed keeps nothing.
+				moves = append(moves, foreign...)
+			}
 		}
 		r.out.Deleted = append(r.out.Deleted, p.Ref)
 	}
@@ -252,8 +256,8 @@ func (r *release) judgeLeaving() (moves []string) {
 }
 
 // reportForeign reports an object of another release, and returns the command that moves it: to that
-// release or, if the object is new in this one, to this one. A release that is not installed cannot
-// delete the object, so it need not be moved.
+// release or, if the object is new in this one or the other is not installed, to this one. If a move to
+// the other release has begun, that release may still be installed, so the command has a condition.
 func (r *release) reportForeign(p *piece) []string {
 	claim, is := r.foreign(p.live)
 	if !is {
@@ -261,14 +265,15 @@ func (r *release) reportForeign(p *piece) []string {
 	}
 	absent := r.absent[named(claim)]
 	r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String(), Absent: absent})
-	if absent {
-		return nil
-	}
-	from, to := r.Namespace+"/"+r.Name, claim.Name
-	if r.base[p.Ref.Key()] == nil {
+	isOld := r.base[p.Ref.Key()] != nil
+	from, to, condition := r.Namespace+"/"+r.Name, claim.Name, ""
+	if absent || !isOld {
 		from, to = to, from
 	}
-	return []string{command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
+	if absent && isOld && move.IsKept(p.live) {
+		condition = "if " + claim.Name + " will not be installed: "
+	}
+	return []string{condition + command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
 		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)}
 }
 

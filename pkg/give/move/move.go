@@ -41,8 +41,11 @@ type Tool struct {
 	Joins bool
 	// KeepList means that the annotation is a list, separated by commas.
 	KeepList bool
-	// Absent means that a Helm release is not installed yet.
+	// Absent means that a Helm release is not installed (any more), as far as the cluster shows: Helm can
+	// store releases in a database. So the annotation that keeps an object is never removed for it.
 	Absent bool
+	// Similar is an installed release with a similar name; empty if there is none.
+	Similar string
 	// Lists reports whether the tool's current revision or inventory lists an object.
 	Lists func(object.Ref) bool
 }
@@ -98,6 +101,9 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 	plans := make([]*plan, len(targets))
 	for i, t := range targets {
 		plans[i] = e.plan(ctx, t)
+		if p := plans[i]; e.From.Absent && p.err == nil && len(p.steps) == 0 {
+			p.err = e.absent()
+		}
 	}
 	if e.BeforeWrites != nil {
 		e.BeforeWrites()
@@ -181,7 +187,15 @@ func (e *Engine) one(ctx context.Context, t Target, p *plan) (out event.Given, i
 }
 
 // leaves reports whether only the new tool lists an object.
-func (e *Engine) leaves(ref object.Ref) bool { return !e.From.Lists(ref) && e.To.Lists(ref) }
+func (e *Engine) leaves(ref object.Ref) bool {
+	return !e.From.Absent && !e.From.Lists(ref) && e.To.Lists(ref)
+}
+
+// absent refuses an object that carries no marks of an old release that is not installed. The name of
+// the release is probably wrong.
+func (e *Engine) absent() error {
+	return object.Hinted("helm list -A shows all releases", "%s not found, and the object does not carry its marks", e.From.Name)
+}
 
 // step is one request.
 type step struct {
@@ -233,7 +247,11 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	ref := object.RefOf(live)
 	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)
-	if !isFrom && !isTo && !isKept(live) {
+	switch {
+	case isFrom, isTo:
+	case e.From.Absent:
+		return nil, e.absent()
+	case !IsKept(live):
 		owner := "to no tool or set"
 		if claims := applyset.Claims(live, ""); len(claims) > 0 {
 			owner = "to " + claims[0].String()
@@ -245,7 +263,7 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 		if value, kept := e.unkept(live); kept {
 			steps = append(steps, step{"removed the annotation " + e.From.Keep, Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
 		}
-	} else if value, add := e.kept(live); add {
+	} else if value, add := e.kept(live); add && (isFrom || !e.From.Absent) {
 		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
 	}
 	marks := e.marks(live)
@@ -284,7 +302,7 @@ func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) 
 // false if this package did not add it.
 func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) {
 	now, found := live.GetAnnotations()[e.From.Keep]
-	if !isKept(live) || !found {
+	if !IsKept(live) || !found {
 		return nil, false
 	}
 	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == e.From.KeepValue })
@@ -294,8 +312,8 @@ func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) 
 	return nil, true
 }
 
-// isKept reports whether this package added the annotation that keeps the object.
-func isKept(live *unstructured.Unstructured) bool {
+// IsKept reports whether this package added the annotation that keeps the object.
+func IsKept(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Keeper })
 }
 

@@ -87,24 +87,36 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Helm leaves its marks on an object that it keeps when it uninstalls a release. No command moves such an
-// object, because the release that it would leave is gone; --take-ownership is enough.
+// Helm leaves its marks on an object that it keeps when it uninstalls a release, and may keep the history.
+// The printed command moves the object, so that another release imports it.
 func TestKeptByUninstalledRelease(t *testing.T) {
-	s := newSite(t, "kept")
-	chart := folder(t, strings.Replace(with(note), "{name: web}", "{name: web, annotations: {helm.sh/resource-policy: keep}}", 1))
-	s.helm.Run(t, "install", "old", chart, "-n", s.namespace)
-	s.helm.Run(t, "uninstall", "old", "-n", s.namespace)
-	output := filepath.Join(t.TempDir(), "next.yaml")
-	if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "web", chart, "-n", s.namespace)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, all, text := s.forecasts(t, "web", "--chart-output="+output)
-	if f := all[0]; f.Forecast != "fails" || len(f.Refusals) != 1 || len(f.Foreign) != 1 || !f.Foreign[0].Absent || len(f.Next) != 0 {
-		t.Fatal(text)
-	}
-	s.helm.Run(t, "install", "web", chart, "-n", s.namespace, "--take-ownership")
-	if status, all, text := s.forecasts(t, "web"); status != 0 || all[0].Forecast != "ready" || len(all[0].Foreign) != 0 {
-		t.Errorf("after the install: %s", text)
+	for name, flags := range map[string][]string{"gone": nil, "history": {"--keep-history"}} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "kept-"+name)
+			s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
+			chart := folder(t, strings.Replace(with(note), "{name: web}", "{name: web, annotations: {helm.sh/resource-policy: keep}}", 1))
+			s.helm.Run(t, "install", "old", chart, "-n", s.namespace)
+			s.helm.Run(t, append([]string{"uninstall", "old", "-n", s.namespace}, flags...)...)
+			before := s.live(t)["ConfigMap web"].GetUID()
+			output := filepath.Join(t.TempDir(), "next.yaml")
+			if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "web", chart, "-n", s.namespace)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, all, text := s.forecasts(t, "web", "--chart-output="+output)
+			if f := all[0]; f.Forecast != "fails" || len(f.Refusals) != 1 || len(f.Foreign) != 1 || !f.Foreign[0].Absent || len(f.Next) != 1 {
+				t.Fatal(text)
+			}
+			if out := s.run(t, all[0].Next[0], 0); strings.Contains(out, "annotate") {
+				t.Errorf("the annotation of the chart should go:\n%s", out)
+			}
+			s.helm.Run(t, "install", "web", chart, "-n", s.namespace)
+			if status, all, text := s.forecasts(t, "web"); status != 0 || all[0].Forecast != "ready" || len(all[0].Foreign) != 0 {
+				t.Errorf("after the install: %s", text)
+			}
+			if after := s.live(t)["ConfigMap web"].GetUID(); after != before {
+				t.Error("the object was created again")
+			}
+		})
 	}
 }
 

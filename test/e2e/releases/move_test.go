@@ -100,3 +100,39 @@ func TestForecastWithinMove(t *testing.T) {
 		})
 	}
 }
+
+// A move to a release whose name is misspelt can be taken back by the command that the forecast of the old
+// release prints, and by the one that removes the annotation. Then Helm deletes the object when it leaves
+// the chart.
+func TestMoveToMisspeltRelease(t *testing.T) {
+	s := newSite(t, "misspelt")
+	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
+	s.helm.Run(t, "install", "mon", folder(t, with(note+rest)), "-n", s.namespace)
+	s.helm.Run(t, "install", "shop", folder(t, strings.ReplaceAll(rest, "web", "shop")), "-n", s.namespace)
+	out := s.run(t, "kubectl k8sconnect give configmap/web --from-release=misspelt/mon --to-release=misspelt/shpo", 0)
+	if want := "install Helm release misspelt/shpo, which does not exist yet (did you mean misspelt/shop?), with it in its chart"; !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+		t.Errorf("%q is missing:\n%s", want, out)
+	}
+	_, all, text := s.forecasts(t, "mon")
+	if len(all[0].Next) != 1 {
+		t.Fatal(text)
+	}
+	back, is := strings.CutPrefix(all[0].Next[0], "if misspelt/shpo will not be installed: ")
+	if !is {
+		t.Fatalf("next: %q", all[0].Next)
+	}
+	out = strings.Join(strings.Fields(s.run(t, back, 0)), " ")
+	want := "remove the annotation that keeps it, unless another release still lists it: kubectl annotate"
+	if !strings.Contains(out, want) || !strings.Contains(out, "configmap/web -n misspelt helm.sh/resource-policy-") {
+		t.Errorf("%q is missing:\n%s", want, out)
+	}
+	s.merge(t, "ConfigMap", "kubectl-annotate", `{"metadata": {"annotations": {"helm.sh/resource-policy": null}}}`)
+	if status, all, text := s.forecasts(t, "mon"); status != 0 || len(all[0].Foreign) != 0 || len(all[0].Next) != 0 {
+		t.Errorf("after it was taken back: %s", text)
+	}
+	s.helm.Run(t, "upgrade", "mon", folder(t, with(note+rest, "MODE", "b")), "-n", s.namespace)
+	s.helm.Run(t, "upgrade", "mon", folder(t, rest), "-n", s.namespace)
+	if s.live(t)["ConfigMap web"] != nil {
+		t.Error("Helm no longer deletes the object")
+	}
+}
