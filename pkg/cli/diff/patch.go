@@ -123,7 +123,7 @@ func (p *patcher) edit(c event.Compared, change managedfields.Change, text strin
 		return "", errNoFile
 	}
 	object := manifest.DeepCopy()
-	edit, err := editOf(object.Object, change.Path, fieldpath.Clone(change.From))
+	edit, err := editOf(object.Object, c.Before, change.Path, fieldpath.Clone(change.From))
 	if err != nil {
 		return "", err
 	}
@@ -139,8 +139,9 @@ func (p *patcher) edit(c event.Compared, change managedfields.Change, text strin
 }
 
 // editOf returns the edit that sets a path of an object to a value, and sets it. Maps and lists above the
-// path that the object lacks are a part of the edit.
-func editOf(object map[string]any, path fieldpath.Path, value any) (yamldoc.Edit, error) {
+// path that the object lacks are a part of the edit. A new item of a list gets its place in the live list,
+// because the order of a list can matter, as that of init containers and variables does.
+func editOf(object, live map[string]any, path fieldpath.Path, value any) (yamldoc.Edit, error) {
 	var e yamldoc.Edit
 	var at any = object
 	set := func(any) {}
@@ -162,7 +163,15 @@ func editOf(object map[string]any, path fieldpath.Path, value any) (yamldoc.Edit
 			n := fieldpath.Find(c, pe)
 			if n < 0 {
 				e.Value = around(path[i:], value).([]any)[0]
-				set(append(c, e.Value))
+				list, _ := path[:i].Get(live)
+				if items, is := list.([]any); is {
+					e.Before = placeIn(c, items, pe)
+				}
+				at := len(c)
+				if e.Before > 0 {
+					at = e.Before - 1
+				}
+				set(slices.Insert(slices.Clone(c), at, e.Value))
 				return e, nil
 			}
 			e.Steps, at, set = append(e.Steps, n), c[n], func(v any) { c[n] = v }
@@ -176,6 +185,24 @@ func editOf(object map[string]any, path fieldpath.Path, value any) (yamldoc.Edit
 	e.Value = value
 	set(value)
 	return e, nil
+}
+
+// placeIn returns the number of the item in the list, from 1, that follows an item of the live list; 0 if
+// there is none.
+func placeIn(list, live []any, pe fieldpath.Element) int {
+	at := fieldpath.Find(live, pe)
+	if at < 0 {
+		return 0
+	}
+	items := fieldpath.ItemsNamed(pe)
+	for _, next := range live[at+1:] {
+		if named, complete, _ := items.Element(next); complete {
+			if n := fieldpath.Find(list, named); n >= 0 {
+				return n + 1
+			}
+		}
+	}
+	return 0
 }
 
 var errNoPlace = errors.New("edit it by hand")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,6 +19,8 @@ type Edit struct {
 	// Key is the field to add to the map; nil adds an item to the list, or replaces the scalar.
 	Key   *string
 	Value any
+	// Before is the number of the item, from 1, before which an item is added; 0 adds it at the end.
+	Before int
 }
 
 var errShared = errors.New("the value is shared by a YAML alias: edit it by hand")
@@ -78,7 +81,14 @@ func (e Edit) in(value any, steps []any) (any, bool) {
 		v[*e.Key] = e.Value
 		return v, true
 	case []any:
-		return append(v, e.Value), e.Key == nil
+		if e.Before > len(v) {
+			return nil, false
+		}
+		at := len(v)
+		if e.Before > 0 {
+			at = e.Before - 1
+		}
+		return slices.Insert(v, at, e.Value), e.Key == nil
 	}
 	return e.Value, e.Key == nil
 }
@@ -92,6 +102,8 @@ func (e editor) set(n *yaml.Node, change Edit) []edit {
 		if key, value := child(n, *change.Key); key != nil {
 			return e.fill(n, key, value, change.Value)
 		}
+	case n.Kind == yaml.SequenceNode && change.Key == nil && change.Before > 0:
+		return e.insertItem(n, change)
 	case n.Kind == yaml.SequenceNode && change.Key == nil:
 	default:
 		return nil
@@ -100,6 +112,33 @@ func (e editor) set(n *yaml.Node, change Edit) []edit {
 		return e.appendFlow(n, change)
 	}
 	return e.appendBlock(n, change)
+}
+
+// insertItem adds an item before another one and the comments above that.
+func (e editor) insertItem(n *yaml.Node, change Edit) []edit {
+	if change.Before > len(n.Content) {
+		return nil
+	}
+	next := n.Content[change.Before-1]
+	if n.Style&yaml.FlowStyle != 0 {
+		text := inline(change.Value) + ", "
+		if next.Line != n.Line {
+			text = inline(change.Value) + "," + e.eol + strings.Repeat(" ", next.Column-1)
+		}
+		return []edit{{at: e.offset(next), insert: text}}
+	}
+	is := func(line int, prefix string) bool {
+		text := e.line(line)
+		return len(text) >= n.Column && strings.TrimSpace(text[:n.Column-1]) == "" && strings.HasPrefix(text[n.Column-1:], prefix)
+	}
+	line := next.Line
+	for line > n.Line && !is(line, "-") {
+		line--
+	}
+	for line > 1 && is(line-1, "#") {
+		line--
+	}
+	return []edit{e.insertValue(line, n.Column, []any{change.Value})}
 }
 
 // appendBlock adds to a map or list in block style, after its last entry.

@@ -230,3 +230,32 @@ func random(r *rand.Rand, object map[string]any, v any) (yamldoc.Edit, map[strin
 		}
 	}
 }
+
+// An item is added before another one, and before the comments above that, in each style.
+func TestSetBefore(t *testing.T) {
+	const item = "{name: new}"
+	for name, tt := range map[string]struct{ text, want string }{
+		"block": {
+			"l:\n- name: a\n# of b\n- name: b\n",
+			"l:\n- name: a\n- name: new\n# of b\n- name: b\n",
+		},
+		"indented, dash on a line of its own": {
+			"l:\n  - name: a\n  -\n    name: b # keep\nm: 1\n",
+			"l:\n  - name: a\n  - name: new\n  -\n    name: b # keep\nm: 1\n",
+		},
+		"flow": {"l: [{name: a}, {name: b}]\n", "l: [{name: a}, {\"name\":\"new\"}, {name: b}]\n"},
+		"JSON": {
+			"{\"l\": [\n  {\"name\": \"a\"},\n  {\"name\": \"b\"}\n]}\n",
+			"{\"l\": [\n  {\"name\": \"a\"},\n  {\"name\":\"new\"},\n  {\"name\": \"b\"}\n]}\n",
+		},
+	} {
+		edit := yamldoc.Edit{Steps: []any{"l"}, Value: map[string]any{"name": "new"}, Before: 2}
+		got, err := edit.Apply([]byte(tt.text), 1)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+	}
+	if _, err := (yamldoc.Edit{Steps: []any{"l"}, Value: item, Before: 3}).Apply([]byte("l: [a]\n"), 1); err == nil {
+		t.Error("an item is added before one that does not exist")
+	}
+}
