@@ -149,6 +149,8 @@ type target struct {
 	// dry run is needed. ours is the resource version after our first write.
 	bound, reviewed bool
 	ours            string
+	// reached means that another client has made the reviewed change, so that this run writes nothing.
+	reached bool
 	// moved lists the managers whose fields this run has already made ours.
 	moved []string
 	// borrowed lists the adoptions by which this run has made surplus fields ours.

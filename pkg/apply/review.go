@@ -31,7 +31,7 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 // dry run differently from a write. No dry run has predicted an unchecked object, nor an object whose
 // CRD this run has changed; a recreation is compared only before the deletion.
 func (e *Engine) binds(t *target) bool {
-	return e.Review != nil && e.DryRun == object.DryRunNone && t.anew == nil && t.Unchecked == "" &&
+	return e.Review != nil && e.DryRun == object.DryRunNone && t.anew == nil && t.Unchecked == "" && !t.reached &&
 		!e.changedCRD(t.Item, event.Created, event.Configured)
 }
 
@@ -54,6 +54,7 @@ func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	case e.contest(t):
 		return false
 	case t.NoChange():
+		t.reached = true
 		e.accepted(ctx, t, t.Answer)
 		return false
 	}

@@ -221,3 +221,24 @@ func versionsIn(t *testing.T, events []cluster.AuditEvent, ns string, confirmed 
 		all[object.Metadata.Name] = append(all[object.Metadata.Name], v)
 	}
 }
+
+// Two runs of one plan at the same time, such as a retry beside its first try, both succeed: what the other
+// run has written is as reviewed.
+func TestConfirmTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	ns := e2etest.Namespace(t, c)
+	before, after := e2etest.ConfigMaps(40, 1, "1"), e2etest.ConfigMaps(40, 1, "2")
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", e2etest.File(t, before)).Ends(t, 0)
+	change := e2etest.File(t, after)
+	plan := e2etest.File(t, e2etest.Plugin(t, c.KubeconfigPath, "diff", "-n", ns, "-f", change, "-o", "json").Ends(t, 1).Stdout.String())
+	var runs []*e2etest.Run
+	for range 2 {
+		runs = append(runs, e2etest.Start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", change, "--confirm="+plan))
+	}
+	for _, r := range runs {
+		r.Wait(t)
+		r.Ends(t, 0)
+	}
+	e2etest.Plugin(t, c.KubeconfigPath, "diff", "-n", ns, "-f", change).Ends(t, 0)
+}
