@@ -61,8 +61,8 @@ type piece struct {
 	refused, refusedServerSide error
 }
 
-// concerns reports whether an apply of the declared object can conflict with a field of another owner,
-// without asking the server. It compares a path only as far as its names go: a list item can be
+// concerns reports whether an apply of the declared object can conflict with a field of another owner, or
+// changes a value, without asking the server. It compares a path only as far as its names go: a list item can be
 // declared with fewer key fields.
 func concerns(declared, live *unstructured.Unstructured, manager string) bool {
 	entries, err := managedfields.Entries(live)
@@ -79,7 +79,19 @@ func concerns(declared, live *unstructured.Unstructured, manager string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Manager == manager && differs(declared, live, e.Fields) })
+}
+
+// differs reports whether a field has another value in the live object. The server may refuse to change
+// it back.
+func differs(declared, live *unstructured.Unstructured, fields *fieldpath.Set) bool {
+	found := false
+	fieldpath.Each(fields.Leaves(), func(p fieldpath.Path) {
+		intended, has := p.Get(declared.Object)
+		value, exists := p.Get(live.Object)
+		found = found || has && exists && !fieldpath.Equal(intended, value)
+	})
+	return found
 }
 
 // changes reports whether the upgrade changes the manifest of an object. Otherwise the server has

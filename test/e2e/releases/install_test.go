@@ -146,3 +146,20 @@ func TestAutoscaled(t *testing.T) {
 		}
 	}
 }
+
+// An object whose values have changed although only Helm owns them may not be changed back: the upgrade is
+// refused, also if the chart is the same.
+func TestChangedBackIsRefused(t *testing.T) {
+	s := newSite(t, "back")
+	chart := folder(t, with(note))
+	s.helm.Run(t, "install", "web", chart, "-n", s.namespace)
+	s.merge(t, "ConfigMap", "helm", `{"data": {"mode": "hot"}, "immutable": true}`)
+	if status, out, message := s.plugin(t, "give", "--helm-release="+s.namespace+"/web", "--from=helm"); status == 2 {
+		t.Fatalf("%s%s", out, message)
+	}
+	_, all, text := s.forecasts(t, "web")
+	_, err := s.helm.Try(t.Context(), "upgrade", "web", chart, "-n", s.namespace)
+	if f := all[0]; err == nil || f.Forecast != "fails" || len(f.Refusals) != 1 {
+		t.Errorf("%s\nhelm: %v", text, err)
+	}
+}
