@@ -5,11 +5,9 @@ package move
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
@@ -285,92 +283,6 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 }
 
 func annotations(values map[string]any) map[string]any { return map[string]any{"annotations": values} }
-
-// kept returns the value of the annotation that keeps the object; add is false if it is set already.
-func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) {
-	now := live.GetAnnotations()[e.From.Keep]
-	switch {
-	case e.From.Keep == "", now == e.From.KeepValue, e.From.KeepList && slices.Contains(strings.Split(now, ","), e.From.KeepValue):
-		return "", false
-	case e.From.KeepList && now != "":
-		return now + "," + e.From.KeepValue, true
-	}
-	return e.From.KeepValue, true
-}
-
-// unkept returns the value of the annotation without what this package added; nil removes it. kept is
-// false if this package did not add it.
-func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) {
-	now, found := live.GetAnnotations()[e.From.Keep]
-	if !IsKept(live) || !found {
-		return nil, false
-	}
-	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == e.From.KeepValue })
-	if e.From.KeepList && len(rest) > 0 {
-		return strings.Join(rest, ","), true
-	}
-	return nil, true
-}
-
-// IsKept reports whether this package added the annotation that keeps the object.
-func IsKept(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Keeper })
-}
-
-// marked reports whether an object carries all marks of a tool.
-func (t Tool) marked(live *unstructured.Unstructured) bool {
-	labels, marks := live.GetLabels(), live.GetAnnotations()
-	for key, value := range t.Labels {
-		if labels[key] != value {
-			return false
-		}
-	}
-	for key, value := range t.Annotations {
-		if marks[key] != t.value(value, live) {
-			return false
-		}
-	}
-	return true
-}
-
-// value replaces the placeholder by GROUP/KIND:NAMESPACE/NAME, as Argo CD writes it.
-func (Tool) value(value string, live *unstructured.Unstructured) string {
-	gvk := live.GroupVersionKind()
-	return strings.ReplaceAll(value, "OBJECT", gvk.Group+"/"+gvk.Kind+":"+live.GetNamespace()+"/"+live.GetName())
-}
-
-// marks returns a patch of the metadata that replaces the marks of the old tool by those of the new
-// one; nil if nothing changes. It does not remove the marks of a third tool.
-func (e *Engine) marks(live *unstructured.Unstructured) map[string]any {
-	replace := func(now, old, next map[string]string) map[string]any {
-		out := map[string]any{}
-		if e.To.Joins {
-			next = nil
-		}
-		for key, value := range old {
-			if _, stays := next[key]; !stays && now[key] != "" && now[key] == e.From.value(value, live) {
-				out[key] = nil
-			}
-		}
-		for key, value := range next {
-			if value = e.To.value(value, live); now[key] != value {
-				out[key] = value
-			}
-		}
-		return out
-	}
-	patch := map[string]any{}
-	if labels := replace(live.GetLabels(), e.From.Labels, e.To.Labels); len(labels) > 0 {
-		patch["labels"] = labels
-	}
-	if marks := replace(live.GetAnnotations(), e.From.Annotations, e.To.Annotations); len(marks) > 0 {
-		patch["annotations"] = marks
-	}
-	if len(patch) == 0 {
-		return nil
-	}
-	return patch
-}
 
 // transfer reports whether owners remain to be changed. After new marks, there always are some.
 func (e *Engine) transfer(live *unstructured.Unstructured, marks bool) (bool, error) {
