@@ -260,9 +260,7 @@ func (r *reader) absent(ctx context.Context, all []*release) map[inventory.Relea
 			claim, is := one.foreign(p.live)
 			if of := named(claim); is && !seen[of] {
 				seen[of] = true
-				revisions, err := helmrelease.Find(ctx, r.server, of)
-				_, gone := errors.AsType[*helmrelease.NotFoundError](err)
-				out[of] = gone || err == nil && revisions.Last.GetLabels()["status"] == "uninstalled"
+				out[of] = helmrelease.Absent(ctx, r.server, of)
 			}
 		}
 	}
