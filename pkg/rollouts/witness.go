@@ -25,8 +25,8 @@ type witness struct {
 // A change of a value takes the path from all its owners, so an owner of a value that has not
 // changed since then has written that value. It made the change if it is the only such owner and
 // its last write is not later than the revision: a later one may have joined another owner, which
-// has released the path since. The time of an undo may be unknown:
-// the value may have been written again before the next revision.
+// has released the path since. The time of an undo may be unknown: the value may have been written again
+// before the next revision.
 func (w *witness) attribute(changes []event.RevisionChange, before state, later []state) {
 	from, to := window(before, later[0])
 	for i := range changes {

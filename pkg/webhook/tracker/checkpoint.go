@@ -60,8 +60,8 @@ type Gap struct {
 	Of ownership.Affected `json:"of,omitempty"`
 }
 
-// Add adds gaps. It merges those of the same objects, or only of deletions, that overlap, and the closest ones if there are
-// too many. So it may declare too much, but never too little.
+// Add adds gaps. It merges those of the same objects, or only of deletions, that overlap, and the closest
+// ones if there are too many. So it may declare too much, but never too little.
 func (c *Coverage) Add(gaps ...Gap) {
 	all := slices.Clone(c.Gaps)
 	for _, g := range gaps {
