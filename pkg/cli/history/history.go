@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -134,6 +137,9 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		}
 		if err != nil {
 			faults = append(faults, err)
+		}
+		// If the revisions could not be read, the records are shown before the error.
+		if err != nil && past.Records == nil {
 			continue
 		}
 		o.out.Print(past)
@@ -161,27 +167,39 @@ func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target
 		return past, errors.Join(err, recordErr)
 	}
 	past.Records = owners.Past(ctx, reader, reader.Now, u)
-	if _, past.Rolls = rollouts.KeptIn(t.Kind.GVK.GroupKind()); !past.Rolls {
+	kind, rolls := rollouts.KeptIn(t.Kind.GVK.GroupKind())
+	if !rolls {
 		return past, nil
 	}
-	kept, err := keptOf(ctx, reader.Client, u)
+	kept, err := keptOf(ctx, reader.Client, kind, u)
 	if err != nil {
-		return past, err
+		return past, unreadRevisions(err, kind, u.GetNamespace())
 	}
 	recorded := rollouts.Recorded{Transitions: past.Records.Transitions}
 	if recorded.Rollouts, err = owners.Rollouts(ctx, reader, u); err != nil {
 		return past, err
 	}
-	past.Revisions, past.Records.Transitions, err = rollouts.Of(u, kept, recorded)
+	revisions, others, err := rollouts.Of(u, kept, recorded)
 	if err != nil {
 		return past, fmt.Errorf("%s: %w", past.Ref, err)
 	}
+	past.Rolls, past.Revisions, past.Records.Transitions = true, revisions, others
 	return past, nil
+}
+
+// unreadRevisions adds which permission is missing to a failed read of the objects that keep revisions.
+func unreadRevisions(err error, kind schema.GroupVersionKind, namespace string) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return object.Hinted("see: "+command.Kubectl("auth", "can-i", "list", resource.GroupResource().String(), "-n", namespace),
+		"revisions are unknown: %w", err)
 }
 
 // keptOf reads the objects that may keep revisions of a workload. Their labels match its selector,
 // as its controller requires.
-func keptOf(ctx context.Context, server *client.Client, u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func keptOf(ctx context.Context, server *client.Client, kind schema.GroupVersionKind, u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	var spec struct {
 		Selector *metav1.LabelSelector `json:"selector"`
 	}
@@ -193,9 +211,8 @@ func keptOf(ctx context.Context, server *client.Client, u *unstructured.Unstruct
 	if err != nil {
 		return nil, fmt.Errorf("%s: .spec.selector: %w", object.RefOf(u), err)
 	}
-	gvk, _ := rollouts.KeptIn(u.GroupVersionKind().GroupKind())
 	kept := map[types.UID]*unstructured.Unstructured{}
 	which := object.Selection{Namespace: u.GetNamespace(), Labels: selector.String()}
-	err = server.Select(ctx, gvk, which, "", func(one *unstructured.Unstructured) { kept[one.GetUID()] = one })
+	err = server.Select(ctx, kind, which, "", func(one *unstructured.Unstructured) { kept[one.GetUID()] = one })
 	return slices.Collect(maps.Values(kept)), err
 }
