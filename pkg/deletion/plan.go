@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -172,4 +173,15 @@ func (e *Engine) sweep(ctx context.Context) {
 		e.Emit(event.Warned{Ref: t.Ref, Text: text})
 		e.mu.Unlock()
 	}
+}
+
+// TimeoutOf returns how long the deletion of an object may take if nobody waits for it: longer for
+// kinds that have contents.
+func TimeoutOf(kind object.Kind) time.Duration {
+	const usual, long = 5 * time.Minute, 20 * time.Minute
+	switch kind.GVK.GroupKind().String() {
+	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":
+		return long
+	}
+	return usual
 }

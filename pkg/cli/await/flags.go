@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/causes"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -114,7 +115,7 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 // HangFlags are the flags for stuck objects, shared by the verbs that wait.
 type HangFlags struct {
 	stuckAfter time.Duration
-	causes     verb.CauseFlag
+	causes     causes.Flag
 	logs       int
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/causes"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
@@ -45,7 +46,7 @@ type deleteFlags struct {
 	others       others.Flags
 	explain      bool
 	stuckAfter   time.Duration
-	causes       verb.CauseFlag
+	causes       causes.Flag
 	finalizer    string
 	yes          bool
 	output       string

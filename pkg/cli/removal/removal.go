@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
@@ -76,7 +75,7 @@ func Members(
 		return err
 	}
 	engine.First, engine.Server, engine.Counter, engine.WorthAcross = client, patient, patient, patient.WorthAcross
-	engine.Wait, engine.IgnoreAbsent, engine.Timeout = true, true, setrun.Timeout
+	engine.Wait, engine.IgnoreAbsent, engine.Timeout = true, true, deletion.TimeoutOf
 	engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	return engine.Run(transport.Deleting(ctx), phases)
 }

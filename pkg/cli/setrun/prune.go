@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -122,16 +121,6 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	}
 	wait.Wait()
 	return manifests, kinds, errors.Join(faults...)
-}
-
-// Timeout returns how long the deletion of a member may take: longer for objects with contents.
-func Timeout(kind object.Kind) time.Duration {
-	const usual, long = 5 * time.Minute, 20 * time.Minute
-	switch kind.GVK.GroupKind().String() {
-	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":
-		return long
-	}
-	return usual
 }
 
 // Pruned returns a function that turns events of the deletion engine into apply results.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/causes"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
@@ -34,7 +35,7 @@ type setsDeleteFlags struct {
 	allow   []string
 	confirm setrun.ConfirmFlags
 	lock    setrun.LockFlags
-	causes  verb.CauseFlag
+	causes  causes.Flag
 	dryRun  string
 	output  string
 }

@@ -1,4 +1,5 @@
-package verb
+// Package causes is the flag --fail-on-cause, for the verbs that wait or delete.
+package causes
 
 import (
 	"errors"
@@ -16,32 +17,32 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// CauseFlag is --fail-on-cause: the causes that end a wait early.
-type CauseFlag struct {
+// Flag is --fail-on-cause: the causes that end a wait early.
+type Flag struct {
 	codes  []string
 	tables []map[string]diagnose.Lasting
 }
 
 const (
-	causeFlag = "fail-on-cause"
+	flagName = "fail-on-cause"
 	// usualCauses selects all causes that do not go away on their own.
 	usualCauses = "usual"
 )
 
 // Add adds the flag to a command. The parameter (otherwise) describes the flag's default.
-func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
+func (f *Flag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
-	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
+	cmd.Flags().StringSliceVar(&f.codes, flagName, nil,
 		"CODE of a cause that makes the wait fail if the cause persists; without a value, every cause that does not go away on its own. "+otherwise)
-	cmd.Flags().Lookup(causeFlag).NoOptDefVal = usualCauses
-	help.Words(cmd, causeFlag, f.allCodes()...)
+	cmd.Flags().Lookup(flagName).NoOptDefVal = usualCauses
+	help.Words(cmd, flagName, f.allCodes()...)
 }
 
 // EndsFor returns how long each cause must last to end the wait; nil if no cause ends it.
 // unattended means that no user can interrupt the wait.
-func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
+func (f *Flag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
 	codes := slices.DeleteFunc(slices.Clone(f.codes), func(code string) bool { return code == "" })
-	if unattended && !given(causeFlag) {
+	if unattended && !given(flagName) {
 		codes = []string{usualCauses}
 	}
 	var faults []error
@@ -62,7 +63,7 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 	}, nil
 }
 
-func (f *CauseFlag) allCodes() []string {
+func (f *Flag) allCodes() []string {
 	var codes []string
 	for _, table := range f.tables {
 		codes = slices.AppendSeq(codes, maps.Keys(table))
@@ -71,7 +72,7 @@ func (f *CauseFlag) allCodes() []string {
 	return slices.Compact(codes)
 }
 
-func (f *CauseFlag) lasting(code string) diagnose.Lasting {
+func (f *Flag) lasting(code string) diagnose.Lasting {
 	for _, table := range f.tables {
 		if lasting, has := table[code]; has {
 			return lasting
@@ -81,7 +82,7 @@ func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 }
 
 func noCode(code string, codes []string) error {
-	err := fmt.Errorf("--%s: unknown cause %q", causeFlag, code)
+	err := fmt.Errorf("--%s: unknown cause %q", flagName, code)
 	if near := text.Nearest(code, codes); near != "" {
 		return &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}

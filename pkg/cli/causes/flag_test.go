@@ -1,4 +1,4 @@
-package verb
+package causes
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestCausesOfWaitsAndDeletionsAgree(t *testing.T) {
 			t.Errorf("%s: %+v as a cause of a wait, %+v as one of a deletion", code, lasting, other)
 		}
 	}
-	var flag CauseFlag
+	var flag Flag
 	cmd := &cobra.Command{Use: "apply"}
 	flag.Add(cmd, "", waits, deletes)
 	endsFor, err := flag.EndsFor(cmd.Flags().Changed, true)
