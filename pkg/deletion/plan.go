@@ -175,7 +175,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	}
 }
 
-// TimeoutOf returns how long the deletion of an object may take if nobody waits for it: longer for
+// TimeoutOf returns how long the deletion of an object may take if the user sets no timeout: longer for
 // kinds that have contents.
 func TimeoutOf(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute

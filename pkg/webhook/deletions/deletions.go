@@ -5,27 +5,18 @@ package deletions
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/records"
 )
-
-// Store stores records. It must not read from a cache.
-type Store interface {
-	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
-	Create(ctx context.Context, r *ownership.Record) error
-	Update(ctx context.Context, r *ownership.Record) error
-}
 
 // Options are the options of a recorder. All are required.
 type Options struct {
@@ -37,7 +28,7 @@ type Options struct {
 
 // Recorder writes deletions to a store. Create one with [New].
 type Recorder struct {
-	store Store
+	store records.Store
 	opts  Options
 
 	mu   sync.Mutex
@@ -49,7 +40,7 @@ type Recorder struct {
 }
 
 // New returns a recorder for a store.
-func New(store Store, opts Options) *Recorder {
+func New(store records.Store, opts Options) *Recorder {
 	return &Recorder{store: store, opts: opts, book: newBook(), wrote: map[types.NamespacedName]time.Time{}}
 }
 
@@ -95,8 +86,6 @@ const (
 	// it, a write may wait longer: after a restart, the watch shows the deletion again.
 	spacing, longSpacing = time.Second, 10 * time.Second
 	lastWrites           = 8 * time.Second
-	callTimeout          = 5 * time.Second
-	attempts             = 5
 	complainedBy         = time.Minute
 )
 
@@ -172,53 +161,21 @@ func (r *Recorder) batches(all bool) (out []batch) {
 
 // write adds the entries to the record. If its namespace goes meanwhile, the caller tries again, and
 // by then the entries belong elsewhere.
-func (r *Recorder) write(ctx context.Context, b batch) (err error) {
-	for range attempts {
-		if err = r.attempt(ctx, b); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			break
+func (r *Recorder) write(ctx context.Context, b batch) error {
+	_, err := records.Update(ctx, r.store, b.empty, func(record *ownership.Record) bool {
+		changed, now := b.lost > 0, time.Now()
+		for _, d := range b.entries {
+			changed = record.AddDeletion(d, now) || changed
 		}
-	}
-	if isGoing(err) {
+		if b.lost > 0 {
+			record.LoseDeletions(b.lost, now)
+		}
+		return changed
+	})
+	if records.NamespaceGone(err) {
 		r.mu.Lock()
 		r.book.namespaces[b.at.Namespace] = time.Now()
 		r.mu.Unlock()
 	}
 	return err
-}
-
-// isGoing reports whether the namespace is being deleted or no longer exists. If the CRD of records is
-// missing, the error is also NotFound, but about another kind.
-func isGoing(err error) bool {
-	var status apierrors.APIStatus
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return true
-	}
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
-}
-
-func (r *Recorder) attempt(ctx context.Context, b batch) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	record, err := r.store.Get(ctx, b.at.Namespace, b.at.Name)
-	isNew := apierrors.IsNotFound(err)
-	switch {
-	case isNew:
-		record = b.empty.DeepCopy()
-	case err != nil:
-		return err
-	}
-	changed, now := b.lost > 0, time.Now()
-	for _, d := range b.entries {
-		changed = record.AddDeletion(d, now) || changed
-	}
-	if b.lost > 0 {
-		record.LoseDeletions(b.lost, now)
-	}
-	switch {
-	case isNew:
-		return r.store.Create(ctx, record)
-	case !changed:
-		return nil
-	}
-	return r.store.Update(ctx, record)
 }

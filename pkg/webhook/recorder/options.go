@@ -77,7 +77,6 @@ const (
 	giveUp = time.Hour
 	// keep is how long other replicas keep transitions that the leader should write. At the default
 	// rate, writing 10,000 objects takes about that long.
-	keep        = 20 * time.Minute
-	sweepEvery  = 10 * time.Second
-	callTimeout = 5 * time.Second
+	keep       = 20 * time.Minute
+	sweepEvery = 10 * time.Second
 )

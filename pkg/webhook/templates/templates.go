@@ -10,22 +10,15 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/records"
 )
-
-// Store stores records. It must not read from a cache.
-type Store interface {
-	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
-	Create(ctx context.Context, r *ownership.Record) error
-	Update(ctx context.Context, r *ownership.Record) error
-}
 
 // Recorder writes rollouts to a store. Create one with [New].
 type Recorder struct {
-	store Store
+	store records.Store
 	log   *slog.Logger
 
 	mu      sync.Mutex
@@ -58,13 +51,11 @@ const (
 	// pause is the time between attempts to write a record, and giveUp is when they end.
 	pause, giveUp = 5 * time.Second, 5 * time.Minute
 	lastWrites    = 5 * time.Second
-	callTimeout   = 5 * time.Second
-	attempts      = 5
 	complainedBy  = time.Minute
 )
 
 // New returns a recorder for a store.
-func New(store Store, log *slog.Logger) *Recorder {
+func New(store records.Store, log *slog.Logger) *Recorder {
 	return &Recorder{store: store, log: log, hints: map[types.UID][]hint{}, pending: map[types.UID]*pending{}}
 }
 
@@ -148,7 +139,7 @@ func (r *Recorder) expire(now time.Time) {
 func (r *Recorder) writeDue(ctx context.Context, now time.Time) {
 	for _, p := range r.take(now) {
 		err := r.write(ctx, p)
-		if err == nil || apierrors.IsNotFound(err) { // Its namespace is gone.
+		if err == nil || records.NamespaceGone(err) {
 			continue
 		}
 		r.mu.Lock()
@@ -179,32 +170,12 @@ func (r *Recorder) take(now time.Time) (out []*pending) {
 	return out
 }
 
-func (r *Recorder) write(ctx context.Context, p *pending) (err error) {
-	for range attempts {
-		if err = r.attempt(ctx, p); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			break
+func (r *Recorder) write(ctx context.Context, p *pending) error {
+	_, err := records.Update(ctx, r.store, ownership.NewRolloutRecord(p.object), func(record *ownership.Record) bool {
+		for _, one := range p.rollouts {
+			record.AddRollout(one)
 		}
-	}
+		return true
+	})
 	return err
-}
-
-func (r *Recorder) attempt(ctx context.Context, p *pending) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	empty := ownership.NewRolloutRecord(p.object)
-	record, err := r.store.Get(ctx, empty.Namespace, empty.Name)
-	isNew := apierrors.IsNotFound(err)
-	switch {
-	case isNew:
-		record = empty
-	case err != nil:
-		return err
-	}
-	for _, one := range p.rollouts {
-		record.AddRollout(one)
-	}
-	if isNew {
-		return r.store.Create(ctx, record)
-	}
-	return r.store.Update(ctx, record)
 }
