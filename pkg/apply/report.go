@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -98,7 +100,9 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 			return
 		}
 	}
-	e.warnOfRewriting(t, answer, out.Action)
+	if inEarnest := e.warnOfRewriting(t, answer); inEarnest && out.Action == event.Unchanged {
+		out.Action = event.Configured // It was written, as its dry run and diff announce in each run.
+	}
 	if e.binds(t) {
 		if err := e.Review.Written(&t.Prediction, answer); err != nil {
 			e.seen(t.Item, t.Live, answer, true)
@@ -111,20 +115,39 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 }
 
 // warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
-// case 15). A retry would not help. A run that writes nothing does not repeat the warning.
-func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured, action event.Action) {
+// case 15). A retry would not help. A run that writes nothing warns, too: the cluster still does not have
+// what the manifest says. inEarnest reports whether the dry run of the apply stored one of the values.
+func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) (inEarnest bool) {
 	for _, text := range t.Warnings() {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
-	if action == event.Unchanged {
-		return
-	}
 	changes, err := e.Predictor.Rewritten(&t.Prediction, answer)
 	if err != nil {
-		return
+		return false
 	}
+	shownByDryRun := e.shownByDryRun(t)
 	for _, c := range redact.Changes(t.Item.Ref, changes) {
-		e.emit(event.Warned{Ref: t.Item.Ref, Text: predict.RewritingWarning(c)})
+		w := event.Warned{Ref: t.Item.Ref, Rewriting: event.Rewritten}
+		w.Text, w.Detail = predict.RewritingWarning(c)
+		if !shownByDryRun(c.Path) {
+			inEarnest = true
+			w.Rewriting = event.RewrittenInEarnest
+			w.Detail += ", but not in dry runs"
+		}
+		e.emit(w)
+	}
+	return inEarnest
+}
+
+// shownByDryRun returns whether this run's dry run of the object shows that a value is rewritten. Some
+// admission does not act in dry runs. Without a dry run, that is unknown, and the result is true.
+func (e *Engine) shownByDryRun(t *target) func(fieldpath.Path) bool {
+	if t.Answer == nil || e.DryRun != object.DryRunNone {
+		return func(fieldpath.Path) bool { return true }
+	}
+	shown, err := e.Predictor.Rewritten(&t.Prediction, t.Answer)
+	return func(path fieldpath.Path) bool {
+		return err != nil || slices.ContainsFunc(shown, func(c managedfields.Change) bool { return c.Path.Equal(path) })
 	}
 }
 

@@ -218,14 +218,14 @@ func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 	for _, text := range p.Warnings() {
 		e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
 	}
-	e.rewritten(p, compared.Action)
+	e.rewritten(p)
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
 	e.compared(compared)
 }
 
 // rewritten warns, like apply, about values that something in the cluster rewrites.
-func (e *Engine) rewritten(p *predict.Prediction, action event.Action) {
-	if action == event.None || p.Answer == nil {
+func (e *Engine) rewritten(p *predict.Prediction) {
+	if p.Answer == nil {
 		return
 	}
 	changes, err := e.Predictor.Rewritten(p, p.Answer)
@@ -233,7 +233,9 @@ func (e *Engine) rewritten(p *predict.Prediction, action event.Action) {
 		return
 	}
 	for _, c := range redact.Changes(p.Item.Ref, changes) {
-		e.emit(event.Warned{Ref: p.Item.Ref, Text: predict.RewritingWarning(c)})
+		w := event.Warned{Ref: p.Item.Ref, Rewriting: event.Rewritten}
+		w.Text, w.Detail = predict.RewritingWarning(c)
+		e.emit(w)
 	}
 }
 

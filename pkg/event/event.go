@@ -251,7 +251,22 @@ type Warned struct {
 	Text string
 	// Detail follows Text. Warnings that differ only in Ref and Detail become one line.
 	Detail string
+	// Rewriting is set if the warning is about a value of the input that the cluster stores otherwise.
+	// All such warnings of a run share one line.
+	Rewriting Rewriting
 }
+
+// Rewriting says which applies store another value than the input's.
+type Rewriting int
+
+const (
+	// NotRewriting means that the warning is about something else.
+	NotRewriting Rewriting = iota
+	// Rewritten means that each apply does.
+	Rewritten
+	// RewrittenInEarnest means that each apply does except a dry run.
+	RewrittenInEarnest
+)
 
 func (w Warned) String() string { return w.Text + w.Detail }
 

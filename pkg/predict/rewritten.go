@@ -3,6 +3,7 @@ package predict
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,13 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Rewritten returns the applied paths whose value in the server's response differs from the sent
 // value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
-// case 15). In each change, From is the sent value and To is the value in the response. A different
-// spelling of an equal quantity, time, duration (edge case 11) or base64 is ignored.
+// case 15). In each change, From is the sent value and To is the value in the response. It ignores a
+// different spelling of an equal quantity, time, duration (edge case 11) or base64, and what the
+// response has besides the sent parts of an atomic value, such as defaults.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -31,7 +35,10 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
 		from, declared := p.Get(sent.Object)
 		to, there := p.Get(answer.Object)
-		if !declared || !there || fieldpath.IsContainer(from) || fieldpath.IsContainer(to) || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
+		if !declared || !there || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
+			return
+		}
+		if isWhole := fieldpath.IsContainer(from); isWhole != fieldpath.IsContainer(to) || isWhole && noop.MayComplete(from, to) {
 			return
 		}
 		out = append(out, managedfields.Change{Path: p.Clone(), From: from, To: to, Kind: managedfields.Changed})
@@ -61,18 +68,25 @@ func isPointer(t openapi.Type) bool {
 	return ok && p.Pointer()
 }
 
-// RewritingWarning is the warning for a path whose value the cluster rewrites or removes.
-func RewritingWarning(c managedfields.Change) string {
+// RewritingWarning returns the warning about a value that the cluster rewrites or removes, and the cause
+// that follows it.
+func RewritingWarning(c managedfields.Change) (warning, cause string) {
 	if c.Kind == managedfields.Removed {
-		return fmt.Sprintf("%s is not stored, although your manifest has %v: the API server or something in the cluster removes it", c.Path, quoted(c.From))
+		return fmt.Sprintf("%s is not stored, although your manifest has %v", c.Path, quoted(c.From)),
+			": the API server or something in the cluster removes it"
 	}
-	return fmt.Sprintf("%s is %v, not %v: something in the cluster rewrites it", c.Path, quoted(c.To), quoted(c.From))
+	return fmt.Sprintf("%s is %v, not %v", c.Path, quoted(c.To), quoted(c.From)), ": something in the cluster rewrites it"
 }
 
 // quoted quotes strings, so that "1" differs from 1.
 func quoted(v any) string {
-	if s, ok := v.(string); ok {
-		return strconv.Quote(s)
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case map[string]any, []any:
+		if data, err := json.Marshal(v); err == nil {
+			return text.Excerpt(string(data))
+		}
 	}
 	return fmt.Sprint(v)
 }

@@ -29,6 +29,11 @@ func TestRewritten(t *testing.T) {
 		"base64 in lines":                      {`{mode: "YWFh\nYWFh\n"}`, `{mode: YWFhYWFh}`, nil},
 		"base64 in lines, changed":             {`{mode: "YWFh\nYWFh\n"}`, `{mode: YWFhYWFi}`, []string{".spec.mode"}},
 		"default in an item of an atomic list": {`{list: [{a: x}]}`, `{list: [{a: x, b: y}]}`, nil},
+		"item of an atomic list, changed":      {`{list: [a, b]}`, `{list: [a, c]}`, []string{".spec.list"}},
+		"item of an atomic list, removed":      {`{list: [a, b]}`, `{list: [a]}`, []string{".spec.list"}},
+		"item behind an atomic list's":         {`{list: [a]}`, `{list: [a, b]}`, nil},
+		"a quantity in an atomic list":         {`{list: [{a: 1000m, b: ""}]}`, `{list: [{a: "1", c: x}]}`, nil},
+		"zero, changed":                        {`{count: 0}`, `{count: 5}`, []string{".spec.count"}},
 		"dropped by the server":                {`{gone: x}`, `{}`, nil},
 		"the server's default":                 {`{}`, `{mode: default}`, nil},
 	}

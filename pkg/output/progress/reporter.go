@@ -31,10 +31,11 @@ type Reporter struct {
 	// headings means that phases are named above their results.
 	headings bool
 
-	warnings output.PlanOrdered[message]
-	warned   map[warning]bool
-	leftOuts []error // not reported yet
-	hints    *format.Once
+	warnings  output.PlanOrdered[message]
+	rewritten output.PlanOrdered[rewriting] // reported at the end of the run
+	warned    map[warning]bool
+	leftOuts  []error // not reported yet
+	hints     *format.Once
 
 	blocked   *pending // what blocks the run; nil if nothing does
 	kinds     []string // kinds to wait for, reported together

@@ -42,6 +42,10 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 	}
 	c.warned[w] = true
 	one := message{of: e.Ref, text: text.Printable(e.Text), detail: text.Printable(e.Detail), hint: hint}
+	if e.Rewriting != event.NotRewriting {
+		c.rewritten.Add(c.state.Place(e.Ref), rewriting{one, e.Rewriting == event.RewrittenInEarnest})
+		return
+	}
 	if e.Ref == (object.Ref{}) {
 		c.print(c.warning(one.text+one.detail, hint))
 		return
@@ -70,6 +74,49 @@ func (c *Reporter) Flush() { c.flush(c.state.Current) }
 func (c *Reporter) End() {
 	c.leaveOut()
 	c.flush(math.MaxInt)
+	c.flushRewritten(c.rewritten.Drain())
+}
+
+// rewriting is a value of the input that the cluster stores otherwise. inEarnest means that dry runs do not
+// show it.
+type rewriting struct {
+	message
+	inEarnest bool
+}
+
+// flushRewritten writes a run's rewritten values as one line, because admission often rewrites the same
+// field of many objects, in each run.
+func (c *Reporter) flushRewritten(all []rewriting) {
+	const shown = 3
+	if len(all) <= 1 || c.verbose {
+		for _, r := range all {
+			c.print(c.warning(text.Printable(r.of.String())+": "+r.text+r.detail, differs(r.inEarnest)))
+		}
+		return
+	}
+	objects := map[object.Key]bool{}
+	inEarnest := false
+	var examples []string
+	for _, r := range all {
+		objects[r.of.Key()] = true
+		inEarnest = inEarnest || r.inEarnest
+		if len(examples) < shown {
+			examples = append(examples, text.Printable(r.of.String())+": "+r.text)
+		}
+	}
+	line := fmt.Sprintf("the cluster stores %d values of the input differently (%s): %s",
+		len(all), text.Count(len(objects), "object"), strings.Join(examples, "; "))
+	if more := len(all) - len(examples); more > 0 {
+		line += fmt.Sprintf("; and %d more (-v 1 lists each)", more)
+	}
+	c.print(c.warning(line, differs(inEarnest)))
+}
+
+func differs(inEarnest bool) string {
+	if !inEarnest {
+		return ""
+	}
+	return "dry runs show the input's value, so diff reports an update in each run"
 }
 
 func (c *Reporter) flush(phase int) {

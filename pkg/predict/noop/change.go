@@ -115,12 +115,12 @@ func (d differ) whole(v any, live fieldpath.Optional, isOurs bool) bool {
 	if live.Value == nil {
 		return !isOurs && filled(v)
 	}
-	return (d.values || !isOurs) && !mayComplete(v, live.Value)
+	return (d.values || !isOurs) && !MayComplete(v, live.Value)
 }
 
-// mayComplete reports whether the live value may be the declared one, with defaults, with items that
+// MayComplete reports whether the live value may be the declared one: equal, or another spelling of it, with defaults, with items that
 // admission added, and without fields that the server does not know.
-func mayComplete(v, live any) bool {
+func MayComplete(v, live any) bool {
 	if isZero(v) {
 		return true
 	}
@@ -131,7 +131,7 @@ func mayComplete(v, live any) bool {
 			return false
 		}
 		for name, field := range v {
-			if l := lm[name]; l != nil && !mayComplete(field, l) {
+			if l := lm[name]; l != nil && !MayComplete(field, l) {
 				return false
 			}
 		}
@@ -142,7 +142,7 @@ func mayComplete(v, live any) bool {
 			return false
 		}
 		for i := range v {
-			if !mayComplete(v[i], ll[i]) {
+			if !MayComplete(v[i], ll[i]) {
 				return false
 			}
 		}
