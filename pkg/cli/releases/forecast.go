@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
@@ -61,61 +60,11 @@ type piece struct {
 	refused, refusedServerSide error
 }
 
-// concerns reports whether an apply of the declared object can conflict with a field of another owner, or
-// changes a value, without asking the server. It compares a path only as far as its names go: a list item can be
-// declared with fewer key fields.
-func concerns(declared, live *unstructured.Unstructured, manager string) bool {
-	entries, err := managedfields.Entries(live)
-	if err != nil || len(entries) == 0 {
-		return true
-	}
-	for _, e := range managedfields.Others(entries, manager) {
-		if e.APIVersion != declared.GetAPIVersion() && e.Subresource == "" || redact.IsSecret(object.RefOf(declared)) {
-			return true
-		}
-		found := false
-		fieldpath.Each(e.Fields.Leaves(), func(p fieldpath.Path) { found = found || declares(declared.Object, p) })
-		if found {
-			return true
-		}
-	}
-	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Manager == manager && differs(declared, live, e.Fields) })
-}
-
-// differs reports whether a field has another value in the live object. The server may refuse to change
-// it back.
-func differs(declared, live *unstructured.Unstructured, fields *fieldpath.Set) bool {
-	found := false
-	fieldpath.Each(fields.Leaves(), func(p fieldpath.Path) {
-		intended, has := p.Get(declared.Object)
-		value, exists := p.Get(live.Object)
-		found = found || has && exists && !fieldpath.Equal(intended, value)
-	})
-	return found
-}
-
 // changes reports whether the upgrade changes the manifest of an object. Otherwise the server has
 // already accepted the manifest.
 func (r *release) changes(p *piece) bool {
 	base := r.base[p.Ref.Key()]
 	return base == nil || !equality.Semantic.DeepEqual(base.Object, p.Declared.Object)
-}
-
-func declares(value any, p fieldpath.Path) bool {
-	for _, pe := range p {
-		if pe.FieldName == nil {
-			return true
-		}
-		fields, isMap := value.(map[string]any)
-		if !isMap {
-			return true
-		}
-		var has bool
-		if value, has = fields[*pe.FieldName]; !has {
-			return false
-		}
-	}
-	return true
 }
 
 // forces reports whether the upgrade overwrites conflicting fields, and takes over existing objects.
