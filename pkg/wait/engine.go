@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
@@ -65,7 +66,7 @@ type Engine struct {
 	Timeout time.Duration
 	// Limits sets limits for individual kinds and conditions; it may be nil. If Most is not 0, it
 	// bounds the whole wait, even if Limits extends the wait.
-	Limits TimeLimits
+	Limits timelimit.Limits
 	Most   time.Duration
 	// Existence is how long a required object, or its kind, may be missing. If it is nil, Timeout
 	// applies to missing objects, and a selector that matches nothing is an error.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 // times are limits in seconds; 0 means none. The keys of conditions are conditions as typed.
@@ -18,20 +19,20 @@ type times struct {
 	conditions        map[string]float64
 }
 
-func (l times) limits() TimeLimits {
-	var all TimeLimits
+func (l times) limits() timelimit.Limits {
+	var all timelimit.Limits
 	if l.object > 0 {
-		all = append(all, TimeLimit{Most: seconds(l.object)})
+		all = append(all, timelimit.Limit{Most: seconds(l.object)})
 	}
 	if l.existence > 0 {
-		all = append(all, TimeLimit{Most: seconds(l.existence), Condition: &condition.Spec{Kind: condition.Create}})
+		all = append(all, timelimit.Limit{Most: seconds(l.existence), Condition: &condition.Spec{Kind: condition.Create}})
 	}
 	for text, n := range l.conditions {
 		spec, err := condition.Parse(text)
 		if err != nil {
 			panic(err)
 		}
-		all = append(all, TimeLimit{Most: seconds(n), Condition: &spec})
+		all = append(all, timelimit.Limit{Most: seconds(n), Condition: &spec})
 	}
 	return all
 }

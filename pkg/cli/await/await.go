@@ -25,6 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 // Flags are apply's flags for waiting.
@@ -46,7 +47,7 @@ type Awaited struct {
 	// hanging configures how stuck objects are explained; limits contains the time limits of
 	// objects.
 	hanging Hanging
-	limits  wait.TimeLimits
+	limits  timelimit.Limits
 }
 
 type ownGoal struct {

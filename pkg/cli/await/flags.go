@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 // TimesFlag is the flag that sets times for kinds and conditions.
@@ -41,8 +42,8 @@ func (f *TimesFlag) Add(cmd *cobra.Command) {
 }
 
 // ToLimits parses the flag. awaited lists the conditions to wait for.
-func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) {
-	limits, err := wait.ParseTimeLimits(f.Given)
+func (f *TimesFlag) ToLimits(awaited []condition.Spec) (timelimit.Limits, error) {
+	limits, err := timelimit.Parse(f.Given)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 }
 
 // Bound sets the time limits of an engine and warns about limits for kinds without objects.
-func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
+func Bound(engine *wait.Engine, limits timelimit.Limits, targets []wait.Target, emit func(event.Event)) {
 	engine.Limits = limits
 	var kinds []object.Kind
 	for _, t := range targets {

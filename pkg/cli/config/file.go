@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,7 +22,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Expected is a value that a guard requires, and the place where it is set.
@@ -176,7 +176,7 @@ func (s *sections) times(f field, out *Settings) {
 			continue
 		}
 		given := one.name + "=" + most
-		switch limits, err := wait.ParseTimeLimits([]string{given}); {
+		switch limits, err := timelimit.Parse([]string{given}); {
 		case err != nil || len(limits) != 1:
 			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "must be KIND, CONDITION or KIND:CONDITION with a time, not %s: %s", one.name, most)
 		case limits[0].Most == 0:

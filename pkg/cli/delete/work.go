@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -165,12 +165,12 @@ const longTimeout = 20 * time.Minute
 
 type limits struct {
 	usual, long time.Duration
-	kinds       wait.TimeLimits
+	kinds       timelimit.Limits
 }
 
 // parseLimits refuses time limits for conditions, because delete does not wait for conditions.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
-	kinds, err := wait.ParseTimeLimits(each)
+	kinds, err := timelimit.Parse(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
 	if given {
 		l.long = timeout
@@ -182,7 +182,7 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 		}
 	}
 	with, err := kinds.With(standing)
-	l.kinds = slices.DeleteFunc(with, func(one wait.TimeLimit) bool { return one.IsStanding && one.Condition != nil })
+	l.kinds = slices.DeleteFunc(with, func(one timelimit.Limit) bool { return one.IsStanding && one.Condition != nil })
 	return l, errors.Join(append(errs, err)...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 type waitFlags struct {
@@ -31,7 +32,7 @@ type waitOptions struct {
 	goal    *wait.Goal
 	engine  wait.Engine
 	hanging await.Hanging
-	limits  wait.TimeLimits
+	limits  timelimit.Limits
 	timeout time.Duration
 	run     string
 	out     *printer.Printer

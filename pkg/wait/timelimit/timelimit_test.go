@@ -1,4 +1,4 @@
-package wait_test
+package timelimit_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait/timelimit"
 )
 
 func kind(group, name, resource string) object.Kind {
@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 		"ready=5m,Job:ready=2m ":                 {web, 0, 0, 5},
 		"deployment:ready=3m,deployment.apps=4m": {web, 4, 0, 3},
 	} {
-		l, err := wait.ParseTimeLimits([]string{given})
+		l, err := timelimit.Parse([]string{given})
 		if err != nil {
 			t.Errorf("%s: %v", given, err)
 			continue
@@ -61,14 +61,14 @@ func TestLimits(t *testing.T) {
 	}
 	for _, text := range []string{"condition=Complete", "self.status.active >= 2", "jsonpath={.status.phase}=Done", "has(self.a) && self.b in [1, 2]"} {
 		for given, want := range map[string]bool{text + "=90s": true, "Job:" + text + "=90s": true, "Deployment:" + text + "=90s": false} {
-			l, err := wait.ParseTimeLimits([]string{given})
+			l, err := timelimit.Parse([]string{given})
 			if d, own := l.Condition(job, spec(text)); err != nil || own != want || own && d != 90*time.Second {
 				t.Errorf("%s: %s, %t, %v", given, d, own, err)
 			}
 		}
 	}
 	for _, given := range []string{"", "Job", "Job=", "=5m", "Job=soon", "Job=-1m", "Job:condition==5m", "Job=5m,web", "raedy()=5m,"} {
-		if l, err := wait.ParseTimeLimits([]string{given}); err == nil || !strings.Contains(err.Error(), "--timeout-for") {
+		if l, err := timelimit.Parse([]string{given}); err == nil || !strings.Contains(err.Error(), "--timeout-for") {
 			t.Errorf("%q is accepted: %+v, %v", given, l, err)
 		}
 	}
