@@ -126,13 +126,21 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same blocking object or, if there is none,
-// with the same message.
-func SameCause(a, b []event.Cause) bool {
-	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
-		return len(a) == 0 && len(b) == 0
+// Roots returns the keys of an object's causes. A doubt counts only if nothing else is known, because it
+// is printed once for all objects.
+func Roots(of object.Ref, causes []event.Cause) map[event.RootKey]bool {
+	roots := map[event.RootKey]bool{}
+	for _, c := range causes {
+		if !c.Doubt {
+			roots[c.Root(of)] = true
+		}
 	}
-	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
+	if len(roots) == 0 {
+		for _, c := range causes {
+			roots[c.Root(of)] = true
+		}
+	}
+	return roots
 }
 
 // SameTexts reports whether two lists print as the same text.

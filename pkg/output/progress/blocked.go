@@ -3,6 +3,7 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -106,11 +107,24 @@ func (c *Reporter) columns() func() int {
 	return c.statusLine.columns
 }
 
-// Reported reports whether the cause of a stuck object was printed.
+// Reported reports whether the causes of a stuck object were printed.
 func (c *Reporter) Reported(d event.Deleted) bool {
-	return slices.ContainsFunc(c.reported, func(e event.Stuck) bool {
-		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
-	})
+	return c.knows(d.Ref, format.Roots(d.Ref, d.Causes))
+}
+
+// knows reports whether all of these causes were reported for the object.
+func (c *Reporter) knows(ref object.Ref, roots map[event.RootKey]bool) bool {
+	earlier, known := map[event.RootKey]bool{}, false
+	for _, e := range c.reported {
+		if e.Ref.Key() == ref.Key() {
+			known = true
+			maps.Copy(earlier, format.Roots(e.Ref, e.Causes))
+		}
+	}
+	for root := range roots {
+		known = known && earlier[root]
+	}
+	return known
 }
 
 // stuck reports why an object is stuck. If many objects share a cause, it reports only the first of
@@ -124,16 +138,20 @@ func (c *Reporter) stalled(e event.Stalled) {
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})
 }
 
-// hangs prints a cause in full once. Further objects with the same cause get a short line, and many of them
-// share one.
+// hangs prints each cause in full once. Further objects with the same causes get a short line, and many of
+// them share one. An object is reported again if it has a cause that was not reported for it.
 func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
+	roots := format.Roots(e.Ref, e.Causes)
+	if c.knows(e.Ref, roots) {
+		return
+	}
 	same := 0
+	printed := map[event.RootKey]bool{}
 	for _, before := range c.reported {
-		if before.Ref.Key() == e.Ref.Key() && format.SameTexts(before.Causes, e.Causes) {
-			return
-		}
-		if before.Ref.Key() != e.Ref.Key() && format.SameCause(before.Causes, e.Causes) {
+		others := format.Roots(before.Ref, before.Causes)
+		maps.Copy(printed, others)
+		if before.Ref.Key() != e.Ref.Key() && maps.Equal(others, roots) {
 			same++
 		}
 	}
@@ -142,7 +160,7 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	case same == 0:
 		var b strings.Builder
 		b.WriteString(head + "\n")
-		if e.Causes = c.doubts.Once(e.Causes); !c.verbose {
+		if e.Causes = c.doubts.Once(referring(e, printed)); !c.verbose {
 			e.Causes = format.Brief(e.Causes)
 		}
 		format.Below(&b, format.Stuck(e, format.Columns(c.columns())), "    ", c.columns())
@@ -152,4 +170,15 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	case same == many:
 		c.print(more)
 	}
+}
+
+// referring returns an object's causes, with references to those that were printed before.
+func referring(e event.Stuck, printed map[event.RootKey]bool) []event.Cause {
+	causes := slices.Clone(e.Causes)
+	for i, c := range causes {
+		if !c.Doubt && printed[c.Root(e.Ref)] {
+			causes[i] = event.Cause{Code: c.Code, Message: "see above"}
+		}
+	}
+	return causes
 }

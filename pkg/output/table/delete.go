@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -126,7 +127,7 @@ func (t *deleteTable) Finish(context.Context) error {
 	for len(left) > 0 {
 		var same, others []event.Deleted
 		for _, d := range left {
-			if format.SameCause(d.Causes, left[0].Causes) {
+			if maps.Equal(format.Roots(d.Ref, d.Causes), format.Roots(left[0].Ref, left[0].Causes)) {
 				same = append(same, d)
 			} else {
 				others = append(others, d)
@@ -154,7 +155,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		fmt.Fprintf(b, "%s  and %s\n", t.actionWord(event.Remains), text.Count(more, "more object"))
 	}
 	if causes := all[0].Causes; len(causes) > 0 && t.reported != nil && slices.ContainsFunc(all, t.reported) {
-		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
+		format.Below(b, []string{format.Codes(causes) + ": see above"}, "    ", t.Width)
 	} else {
 		format.Below(b, format.Causes(brief(t.Base, causes)), "    ", t.Width)
 	}
