@@ -3,20 +3,25 @@ package wait
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
 	looksEvery = time.Second
 	explaining = 10 * time.Second
-	// At the end of the wait, at most lastAsked objects without a known cause are explained.
-	lastAsked = 20
+	// At the end of the wait, at most lastAsked objects without a known cause are explained. After an
+	// interrupt, at most partingAsked are.
+	lastAsked    = 100
+	partingAsked = 20
 	// parting limits the time for explanations after an interrupt.
 	parting = time.Second
 	// recent is the age up to which an explanation can still serve as the final one.
@@ -163,12 +168,13 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 	if r.Explain == nil {
 		return
 	}
-	patience := explaining
+	patience, most := explaining, lastAsked
 	interrupted := ctx.Err() != nil
 	if interrupted {
-		ctx, patience = context.WithoutCancel(ctx), parting
+		ctx, patience, most = context.WithoutCancel(ctx), parting, partingAsked
 	}
 	var ask []int
+	var unexplained []object.Ref
 	for i, it := range items {
 		if it.live == nil {
 			continue
@@ -180,14 +186,20 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 		ended := results[i].Action == event.Failed || results[i].Action == event.TimedOut
 		known := h != nil && (r.isExplained(h) || interrupted && !h.asked.IsZero() && !h.outdated())
 		switch {
-		case (ended || interrupted) && !known && len(ask) < lastAsked:
+		case (ended || interrupted) && !known && len(ask) < most:
 			ask = append(ask, i)
+		case (ended || interrupted) && !known && (h == nil || h.outdated() || len(h.causes) == 0):
+			results[i].Causes = nil
+			unexplained = append(unexplained, it.ref)
 		case h != nil && h.outdated():
 			results[i].Causes = nil
 		}
 	}
 	if len(ask) == 0 {
 		return
+	}
+	if len(unexplained) > 0 {
+		r.Emit(event.Warned{Text: leftUnexplained(unexplained)})
 	}
 	var objects []Stalled
 	for _, i := range ask {
@@ -200,4 +212,19 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 			results[ask[n]].Causes = causes
 		}
 	}
+}
+
+// leftUnexplained reports objects that are not explained, and the command that explains them.
+func leftUnexplained(refs []object.Ref) string {
+	where := " -n " + text.ShellQuote(refs[0].Namespace)
+	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.Namespace != refs[0].Namespace }) || refs[0].Namespace == "" {
+		where = " -A"
+	}
+	names := make([]string, len(refs))
+	for i, ref := range refs {
+		names[i] = ref.String()
+	}
+	const shown = 3
+	return fmt.Sprintf("not explained: %s; to explain all: %s%s",
+		text.List(names, shown), command.Kubectl("k8sconnect", "unready"), where)
 }

@@ -3,12 +3,14 @@ package wait
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -64,6 +66,45 @@ func TestInterruptedWait(t *testing.T) {
 					t.Errorf("after %s, %d explanations, causes %v, error %v", time.Since(began), a.asked, result.Causes, err)
 				}
 			})
+		})
+	}
+}
+
+// At the end, all objects are explained, if there are not too many. Otherwise a warning names those that
+// are not, and the command that explains them.
+func TestManyObjectsAreExplained(t *testing.T) {
+	for name, tc := range map[string]struct {
+		objects, explained int
+		warned             string
+	}{
+		"30 objects": {30, 30, ""},
+		"all":        {lastAsked, lastAsked, ""},
+		"one more":   {lastAsked + 1, lastAsked, "not explained: job.batch/j-0100 -n prod; to explain all: kubectl k8sconnect unready -n prod"},
+		"several":    {lastAsked + 5, lastAsked, "not explained: job.batch/j-0100 -n prod, job.batch/j-0101 -n prod, job.batch/j-0102 -n prod and 2 more; to explain all: kubectl k8sconnect unready -n prod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []*unstructured.Unstructured
+			var names []string
+			for i := range tc.objects {
+				names = append(names, fmt.Sprintf("j-%04d", i))
+				objects = append(objects, job(names[i], names[i]))
+			}
+			a := &asker{}
+			got := newWorld(objects...).wait(t, Engine{Timeout: 10 * time.Second, StuckAfter: 15 * time.Second, Explain: a.explain}, named(goal(t, complete), names...), nil)
+			explained, warned := 0, ""
+			for _, e := range got.Events {
+				switch e := e.(type) {
+				case event.Waited:
+					if len(e.Causes) > 0 {
+						explained++
+					}
+				case event.Warned:
+					warned += command.Fill(e.Text, command.Flags{})
+				}
+			}
+			if explained != tc.explained || warned != tc.warned {
+				t.Errorf("%d explained, want %d; warned %q, want %q", explained, tc.explained, warned, tc.warned)
+			}
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -224,7 +223,7 @@ func (r *run) reportMissing(ctx context.Context, asking *group) {
 	if len(missing) == 0 || r.Absent == nil {
 		return
 	}
-	slices.SortFunc(missing, func(a, b *item) int { return strings.Compare(a.ref.String(), b.ref.String()) })
+	slices.SortFunc(missing, func(a, b *item) int { return a.ref.Compare(b.ref) })
 	what := missing[0].ref.String() + " does not exist yet; waiting for it"
 	if more := len(missing) - 1; more > 0 {
 		what = fmt.Sprintf("%s and %d more do not exist yet; waiting for them", missing[0].ref, more)
