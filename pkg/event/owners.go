@@ -309,7 +309,11 @@ type NextApply struct {
 	// any longer.
 	Overwrites []managedfields.Change
 	Removes    []fieldpath.Path
-	Err        error
+	// Refused is the server's refusal of the apply for another reason than a conflict; it remains when no
+	// conflict does.
+	Refused error
+	// Err means that the apply, or what comes after its conflicts, cannot be predicted.
+	Err error
 }
 
 func (Given) event() {}

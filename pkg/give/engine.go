@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Server is the part of the API client that the engine needs.
@@ -38,6 +39,8 @@ type Target struct {
 	Manifest string
 	// As is the operation with which the receiver writes next; empty if unknown. Wish.As overrides it.
 	As string
+	// Validation is the receiver's field validation; empty means Ignore.
+	Validation string
 }
 
 // Engine transfers fields. Server and Emit are required.
@@ -68,12 +71,13 @@ type IncompleteError struct {
 	Refused, Unknown int
 	// UnknownManagers is the number of givers that own nothing and probably never did.
 	UnknownManagers int
-	// Contested counts the objects in which the receiver's next apply still conflicts.
-	Contested int
+	// Contested counts the objects in which the receiver's next apply still conflicts, and NextRefused
+	// those whose next apply the server refuses for another reason.
+	Contested, NextRefused int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%d objects were refused, %d have an unknown result, %d still conflict, and %d managers own nothing", e.Refused, e.Unknown, e.Contested, e.UnknownManagers)
+	return fmt.Sprintf("%d objects were refused, %d have an unknown result, %d still conflict, %d will be refused, and %d managers own nothing", e.Refused, e.Unknown, e.Contested, e.NextRefused, e.UnknownManagers)
 }
 
 // Undetermined reports whether the result of some object is unknown.
@@ -106,6 +110,9 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			incomplete.Contested++
 			contested.add(out.Next.After)
 		}
+		if out.Next != nil && out.Next.Refused != nil {
+			incomplete.NextRefused++
+		}
 		e.Emit(out)
 	}
 	ready := e.decideAll(ctx, targets, report)
@@ -129,6 +136,10 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	}
 	if incomplete.Contested > 0 {
 		e.Emit(event.Warned{Text: contested.text(e.Wish, incomplete.Contested)})
+	}
+	if incomplete.NextRefused > 0 {
+		e.Emit(event.Warned{Text: fmt.Sprintf("the server will refuse %s's next apply of %s for the reason above, which no transfer of fields settles: change the manifest or the object",
+			e.Wish.To, text.Count(incomplete.NextRefused, "object"))})
 	}
 	if incomplete != (IncompleteError{}) {
 		return &incomplete

@@ -1,6 +1,7 @@
 package give
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/nextapply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -30,22 +31,21 @@ func (e *Engine) forecast(ctx context.Context, t Target, live *unstructured.Unst
 		return nil
 	}
 	next := &event.NextApply{Manager: w.To, Manifest: t.Manifest}
-	how := object.Write{Manager: w.To, DryRun: true, Validation: metav1.FieldValidationIgnore}
-	_, err := e.Server.Apply(ctx, t.Kind, t.Declared, how)
-	if err != nil && !predict.IsContested(err) {
-		next.Err = err
+	apply := nextapply.Apply{Kind: t.Kind, Declared: t.Declared, Live: live, Manager: w.To, Validation: cmp.Or(t.Validation, metav1.FieldValidationIgnore)}
+	forecast := nextapply.Ask(ctx, e.Server, apply)
+	next.Refused = redact.Error(t.Declared, forecast.Refused)
+	if next.Err = forecast.Unknown; next.Err != nil && len(forecast.Conflicts) == 0 {
 		return next
 	}
-	contested := predict.Predictor{Manager: w.To}.Contested(err, live, t.Declared)
-	next.Before = redact.Conflicts(t.Ref, contested)
-	changed := e.changed(ctx, t, live, how, next.Before)
+	next.Before = redact.Conflicts(t.Ref, forecast.Conflicts)
 	for _, c := range next.Before {
 		c.Owners = remaining(c, done.Entries, w.To)
 		if len(c.Owners) > 0 {
 			next.After = append(next.After, c)
 			continue
 		}
-		if changed(c.Path) {
+		// A different spelling of the same value is not a change.
+		if forecast.Forced == nil || !c.Path.Same(live.Object, forecast.Forced.Object) {
 			next.Overwrites = append(next.Overwrites, c.Change())
 		}
 	}
@@ -55,29 +55,13 @@ func (e *Engine) forecast(ctx context.Context, t Target, live *unstructured.Unst
 }
 
 // remains predicts the receiver's next apply of an object that stays as it is. It returns nil if that
-// apply has no conflict.
+// apply would succeed.
 func (e *Engine) remains(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry) *event.NextApply {
 	next := e.forecast(ctx, t, live, w, entries, transfer.Outcome{Entries: entries})
-	if next == nil || len(next.After) == 0 {
+	if next == nil || len(next.After) == 0 && next.Refused == nil && next.Err == nil {
 		return nil
 	}
 	return next
-}
-
-// changed returns a function that reports whether the receiver's apply, if it forced all conflicts,
-// would change the value at a path. A different spelling of the same value is not a change. If the
-// server refuses that apply, the function always returns true.
-func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
-	always := func(fieldpath.Path) bool { return true }
-	if len(conflicts) == 0 {
-		return always
-	}
-	how.Force = true
-	answer, err := e.Server.Apply(ctx, t.Kind, t.Declared, how)
-	if err != nil {
-		return always
-	}
-	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
 // guarded counts the fields of the receiver's manifest that other owners own.

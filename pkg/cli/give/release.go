@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
@@ -99,7 +100,7 @@ func targetsOf(ctx context.Context, c *connection.Connection, server *client.Cli
 		if o.Ref.Name == "" {
 			return nil, fmt.Errorf("%s: %w", o.Ref, helmrelease.ErrUnnamed)
 		}
-		targets[i] = give.Target{Kind: o.Kind, Ref: o.Ref, Declared: o.Declared, As: as}
+		targets[i] = give.Target{Kind: o.Kind, Ref: o.Ref, Declared: o.Declared, As: as, Validation: metav1.FieldValidationStrict}
 	}
 	return targets, nil
 }

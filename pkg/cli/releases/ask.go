@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/nextapply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -52,23 +53,22 @@ func (r *release) createsNamespaces() map[string]bool {
 }
 
 func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
+	apply := nextapply.Apply{Kind: p.Kind, Declared: p.Declared, Live: p.live, Manager: of.out.Manager, Validation: metav1.FieldValidationStrict}
 	// A client-side release gets a server-side dry run too, because a later upgrade may change to it.
-	err := r.apply(ctx, of, p, p.Declared)
+	next := nextapply.Ask(ctx, r.server, apply)
+	if p.conflicts = next.Conflicts; len(p.conflicts) == 0 {
+		p.unread = next.Unknown
+	}
 	switch {
-	case err == nil:
-	case predict.IsContested(err):
-		p.conflicts = of.conflicts(err, p.live, p.Declared)
-	case !isRefusal(err):
-		p.unread = err
 	case of.out.ServerSide:
-		p.refused = err
-	case !apierrors.IsInvalid(err):
-		p.refusedServerSide = err
+		p.refused = next.Refused
+	case !apierrors.IsInvalid(next.Refused):
+		p.refusedServerSide = next.Refused
 	}
 	if !of.out.ServerSide && p.unread == nil {
 		switch err := r.patch(ctx, of, p); {
 		case err == nil:
-		case isRefusal(err):
+		case nextapply.IsRefusal(err):
 			p.refused = err
 		default:
 			p.unread = err
@@ -76,29 +76,12 @@ func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
 	}
 	// Helm sends stringData, whose values no manager owns. The server reports no conflict over them.
 	if stored := predict.WithoutStringData(p.Declared); stored != p.Declared && p.live != nil && p.unread == nil {
-		if err := r.apply(ctx, of, p, stored); predict.IsContested(err) {
-			p.unprotected = slices.DeleteFunc(of.conflicts(err, p.live, stored), func(c managedfields.Conflict) bool {
-				_, sent := c.Path.Get(p.Declared.Object)
-				return sent
-			})
-		}
+		apply.Declared = stored
+		p.unprotected = slices.DeleteFunc(nextapply.Ask(ctx, r.server, apply).Conflicts, func(c managedfields.Conflict) bool {
+			_, sent := c.Path.Get(p.Declared.Object)
+			return sent
+		})
 	}
-}
-
-// isRefusal reports whether the server refused the content of a request, as it would do again.
-func isRefusal(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) || predict.IsMisfit(err)
-}
-
-func (r *reader) apply(ctx context.Context, of *release, p *piece, declared *unstructured.Unstructured) error {
-	_, err := r.server.Apply(ctx, p.Kind, declared, object.Write{Manager: of.out.Manager, DryRun: true, Validation: metav1.FieldValidationStrict})
-	return err
-}
-
-func (r *release) conflicts(err error, live, declared *unstructured.Unstructured) []managedfields.Conflict {
-	out := predict.Predictor{Manager: r.out.Manager}.Contested(err, live, declared)
-	managedfields.SortConflicts(out)
-	return out
 }
 
 // concerns reports whether an apply of the declared object can conflict with a field of another owner, or

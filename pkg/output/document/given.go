@@ -61,7 +61,9 @@ type nextApply struct {
 	Overwrites []changedPath `json:"overwrites,omitempty"`
 	// Values that the next apply removes.
 	Removes []string `json:"removes,omitempty"`
-	Error   *fault   `json:"error,omitempty"`
+	// The server refuses the next apply for another reason than a conflict.
+	Refused *fault `json:"refused,omitempty"`
+	Error   *fault `json:"error,omitempty"`
 }
 
 func givenOf(g event.Given) givenObject {
@@ -84,7 +86,7 @@ func givenOf(g event.Given) givenObject {
 	if n := g.Next; n != nil {
 		o.Next = &nextApply{
 			Manager: n.Manager, Manifest: n.Manifest, Before: orEmpty(contestedOf(n.Before)), After: orEmpty(contestedOf(n.After)),
-			Guarded: n.Guarded, StillGuarded: n.StillGuarded, Overwrites: changesOf(n.Overwrites), Removes: textsOf(n.Removes), Error: faultOf(n.Err),
+			Guarded: n.Guarded, StillGuarded: n.StillGuarded, Overwrites: changesOf(n.Overwrites), Removes: textsOf(n.Removes), Refused: faultOf(n.Refused), Error: faultOf(n.Err),
 		}
 	}
 	return o
@@ -100,8 +102,8 @@ func giveSuite(result result[givenObject]) junitSuite {
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, nil)
 		default:
-			if o.Next != nil && len(o.Next.After) > 0 {
-				c.Failure = problem(o.Action, nil, afterLines(o.Next))
+			if o.Next != nil && (len(o.Next.After) > 0 || o.Next.Refused != nil) {
+				c.Failure = problem(o.Action, o.Next.Refused, afterLines(o.Next))
 			}
 		}
 		suite.add(c)

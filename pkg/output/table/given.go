@@ -91,12 +91,20 @@ func (t *givenTable) nextApplyLines(n event.NextApply) []string {
 	if n.Manifest != "" {
 		who += " of " + text.Printable(n.Manifest)
 	}
-	if n.Err != nil {
-		return append([]string{who + " cannot be predicted:"}, format.ErrorLines(n.Err, 0)...)
+	conflicts := fmt.Sprintf("%s before, %s after", text.Count(len(n.Before), "conflict"), orNone(len(n.After)))
+	if len(n.Before) == 0 {
+		conflicts = "no conflict, before or after"
 	}
-	lines := []string{fmt.Sprintf("%s: %s before, %s after", who, text.Count(len(n.Before), "conflict"), orNone(len(n.After)))}
-	if len(n.Before)+len(n.After) == 0 {
-		lines[0] = who + ": no conflict, before or after"
+	var lines []string
+	switch {
+	case n.Err != nil && len(n.Before) == 0:
+		return append([]string{who + " cannot be predicted:"}, format.ErrorLines(n.Err, 0)...)
+	case n.Err != nil:
+		lines = append([]string{who + ": " + conflicts + "; beyond the conflicts, it cannot be predicted:"}, format.ErrorLines(n.Err, 0)...)
+	case n.Refused != nil:
+		lines = append([]string{who + " will be refused: " + conflicts + ", but the server refuses the object:"}, format.ErrorLines(n.Refused, 0)...)
+	default:
+		lines = []string{who + ": " + conflicts}
 	}
 	if n.Guarded > 0 {
 		lines = append(lines, fmt.Sprintf("  its fields that others own: %d before, %s after", n.Guarded, orNone(n.StillGuarded)))
