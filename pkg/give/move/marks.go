@@ -1,6 +1,8 @@
 package move
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,6 +57,21 @@ func (t Tool) marked(live *unstructured.Unstructured) bool {
 	return true
 }
 
+// rival returns the mark with which another tool of the same kind claims an object, such as another Helm
+// release; empty if there is none. It ignores marks that name no tool, or not exactly: Argo CD's depends on
+// the namespace in which Argo CD runs.
+func (t Tool) rival(live *unstructured.Unstructured) string {
+	differs := func(now, marks map[string]string) string {
+		for _, key := range slices.Sorted(maps.Keys(marks)) {
+			if now[key] != "" && now[key] != marks[key] && key != "app.kubernetes.io/managed-by" && key != "argocd.argoproj.io/tracking-id" {
+				return key + ": " + now[key]
+			}
+		}
+		return ""
+	}
+	return cmp.Or(differs(live.GetAnnotations(), t.Annotations), differs(live.GetLabels(), t.Labels))
+}
+
 // value replaces the placeholder by GROUP/KIND:NAMESPACE/NAME, as Argo CD writes it.
 func (Tool) value(value string, live *unstructured.Unstructured) string {
 	gvk := live.GroupVersionKind()
@@ -62,26 +79,28 @@ func (Tool) value(value string, live *unstructured.Unstructured) string {
 }
 
 // marks returns a patch of the metadata that replaces the marks of the old tool by those of the new
-// one; nil if nothing changes. It does not remove the marks of a third tool.
-func (e *Engine) marks(live *unstructured.Unstructured) map[string]any {
+// one; nil if nothing changes. It does not remove the marks of a third tool. adds is false if it only removes
+// marks.
+func (e *Engine) marks(live *unstructured.Unstructured) (patch map[string]any, adds bool) {
+	others := e.From.rival(live) != ""
 	replace := func(now, old, next map[string]string) map[string]any {
 		out := map[string]any{}
 		if e.To.Joins {
 			next = nil
 		}
 		for key, value := range old {
-			if _, stays := next[key]; !stays && now[key] != "" && now[key] == e.From.value(value, live) {
+			if _, stays := next[key]; !stays && !others && now[key] != "" && now[key] == e.From.value(value, live) {
 				out[key] = nil
 			}
 		}
 		for key, value := range next {
 			if value = e.To.value(value, live); now[key] != value {
-				out[key] = value
+				out[key], adds = value, true
 			}
 		}
 		return out
 	}
-	patch := map[string]any{}
+	patch = map[string]any{}
 	if labels := replace(live.GetLabels(), e.From.Labels, e.To.Labels); len(labels) > 0 {
 		patch["labels"] = labels
 	}
@@ -89,7 +108,7 @@ func (e *Engine) marks(live *unstructured.Unstructured) map[string]any {
 		patch["annotations"] = marks
 	}
 	if len(patch) == 0 {
-		return nil
+		return nil, false
 	}
-	return patch
+	return patch, adds
 }

@@ -39,8 +39,9 @@ type Tool struct {
 	Joins bool
 	// KeepList means that the annotation is a list, separated by commas.
 	KeepList bool
-	// Absent means that a Helm release is not installed (any more), as far as the cluster shows: Helm can
-	// store releases in a database. So the annotation that keeps an object is never removed for it.
+	// Absent means that a set does not exist yet, or that a Helm release is not installed (any more), as far as
+	// the cluster shows: Helm can store releases in a database. So the annotation that keeps an object is never
+	// removed for it.
 	Absent bool
 	// Similar is an installed release with a similar name; empty if there is none.
 	Similar string
@@ -245,8 +246,13 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	ref := object.RefOf(live)
 	isFrom, isTo := e.From.marked(live) || e.From.Lists(ref), e.To.marked(live)
+	rival := e.From.rival(live)
 	switch {
-	case isFrom, isTo:
+	case isTo:
+	case isFrom && rival != "":
+		return nil, object.Hinted("move it from its owner, or remove the mark if that owner is gone",
+			"it does not belong to %s, because it carries the mark of another owner: %s", e.From.Name, rival)
+	case isFrom:
 	case e.From.Absent:
 		return nil, e.absent()
 	case !IsKept(live):
@@ -264,10 +270,10 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 	} else if value, add := e.kept(live); add && (isFrom || !e.From.Absent) {
 		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
 	}
-	marks := e.marks(live)
+	marks, adds := e.marks(live)
 	if marks != nil {
 		text := "marked as " + e.To.Name
-		if e.To.Joins {
+		if !adds {
 			text = "no longer marked as " + e.From.Name
 		}
 		steps = append(steps, step{text, e.To.Manager, marks, nil})
