@@ -56,6 +56,8 @@ type options struct {
 	// moves means that whole objects move from one owner to another.
 	moves    bool
 	from, to party
+	// allowNew means that the new owner may not exist yet.
+	allowNew bool
 	engine   give.Engine
 	run      string
 	out      *printer.Printer
@@ -182,7 +184,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	out, outErr := printer.ForGive(print)
 	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
-	o.others = f.others
+	o.others, o.allowNew = f.others, f.move.allowNew
 	return o, errors.Join(targetsErr, pathErr, moveErr, settingsErr, f.others.Check(), wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

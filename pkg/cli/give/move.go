@@ -28,7 +28,11 @@ import (
 )
 
 // moveFlags name the old and the new owner of whole objects.
-type moveFlags struct{ fromRelease, toRelease, fromInventory, toInventory, fromSet, toSet string }
+type moveFlags struct {
+	fromRelease, toRelease, fromInventory, toInventory, fromSet, toSet string
+	// allowNew means that the new owner may not exist yet.
+	allowNew bool
+}
 
 func (f *moveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.fromRelease, "from-release", "", "Helm release, NAMESPACE/NAME, from which to move whole objects. Requires one of the flags --to-release, --to-inventory and --to-set")
@@ -37,6 +41,7 @@ func (f *moveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.toInventory, "to-inventory", "", "Flux or Argo CD object, KIND/NAMESPACE/NAME, that receives the objects")
 	flags.StringVar(&f.fromSet, "from-set", "", "Set, [KIND[.GROUP]/]NAME as in apply --apply-set, from which to move whole objects")
 	flags.StringVar(&f.toSet, "to-set", "", "Set, [KIND[.GROUP]/]NAME as in apply --apply-set, whose next apply receives the objects")
+	flags.BoolVar(&f.allowNew, "allow-new", false, "Let --to-release or --to-set name a release or set that does not exist yet. Without it, a misspelt name is refused")
 }
 
 // party is the old or the new owner: a Helm release, an object with an inventory, or a set.
@@ -223,8 +228,10 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 	if err != nil {
 		return err
 	}
-	if to.Absent && o.to.release != nil {
-		to.Similar = similar(ctx, server, *o.to.release, o.from.release)
+	if to.Absent {
+		if err := o.receiver(ctx, c, server, &to); err != nil {
+			return err
+		}
 	}
 	found, err := o.resolve(ctx, c, server, o.out.Print)
 	if err != nil {
@@ -257,6 +264,33 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 		o.out.Print(event.Warned{Text: left(open, from, to, kept)})
 	}
 	return err
+}
+
+// receiver returns an error if the new owner, which does not exist, was not announced as new: its name is
+// probably misspelt. It adds the name that the user may have intended to the tool.
+func (o *options) receiver(ctx context.Context, c *connection.Connection, server *client.Client, to *move.Tool) error {
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	see := command.Kubectl("k8sconnect", "sets") + " -A shows all sets"
+	switch {
+	case o.to.inventory != nil:
+		return nil // The HelmRelease exists, and will install the release.
+	case o.to.release != nil:
+		to.Similar = similar(ctx, server, *o.to.release, o.from.release)
+		namespace, see = o.to.release.Namespace, "helm list -A shows all releases"
+	}
+	if missing := target.MissingNamespace(ctx, server, namespace); missing != "" {
+		return object.Hinted("if the name is right, create the namespace first", "%s: %s", to.Name, missing)
+	}
+	if o.allowNew {
+		return nil
+	}
+	if to.Similar != "" {
+		see = "did you mean " + to.Similar + "? " + see
+	}
+	return object.Hinted(see+"; if it will be created later, add --allow-new", "%s does not exist", to.Name)
 }
 
 // similar returns the installed release whose name is most like that of one that is not; "" if there is
@@ -305,7 +339,10 @@ func left(open []object.Ref, from, to move.Tool, kept map[object.Ref]bool) strin
 	}
 	if some(false, to) {
 		add := "add them to the source of " + to.Name + " and let it run"
-		if to.Absent {
+		switch {
+		case to.Absent && to.Joins:
+			add = "apply " + to.Name + ", which does not exist yet, with them in its manifests"
+		case to.Absent:
 			add = "install " + to.Name + ", which does not exist yet"
 			if to.Similar != "" {
 				add += " (did you mean " + to.Similar + "?)"

@@ -36,7 +36,7 @@ func (p party) ofSet(ctx context.Context, c *connection.Connection, server *clie
 	}
 	out := move.Tool{
 		Name: "the set " + set.Record.Parent.String(), Manager: "k8sconnect", Operation: managedfields.Apply,
-		Labels: map[string]string{applyset.PartOfLabel: set.ID()}, Joins: true,
+		Labels: map[string]string{applyset.PartOfLabel: set.ID()}, Joins: true, Absent: !set.Exists,
 	}
 	byPlugin := func(f metav1.ManagedFieldsEntry) bool { return f.Manager == applyset.Manager }
 	if set.Exists && !slices.ContainsFunc(set.Live.GetManagedFields(), byPlugin) {

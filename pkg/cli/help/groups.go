@@ -62,7 +62,7 @@ func groups() []group {
 			[]string{
 				"exclusive", "adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
 				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory",
-				"from-set", "to-set", "status", "owners history", "since", "migrate-versions",
+				"from-set", "to-set", "allow-new", "status", "owners history", "since", "migrate-versions",
 			},
 		},
 		{

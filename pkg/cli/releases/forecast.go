@@ -234,8 +234,12 @@ func (r *release) reportForeign(p *piece) []string {
 	if absent && isOld && move.IsKept(p.live) {
 		condition = "if " + claim.Name + " will not be installed: "
 	}
-	return []string{condition + command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
-		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)}
+	line := condition + command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
+		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)
+	if r.out.Revision == 0 { // This release is not installed yet, and receives the object.
+		line += " --allow-new"
+	}
+	return []string{line}
 }
 
 // marking returns the managers that own the marks of another release on a foreign object. If give took

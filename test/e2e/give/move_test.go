@@ -243,7 +243,7 @@ func TestMoveOfWhatCannotMove(t *testing.T) {
 	text := strings.ReplaceAll(stays, "NAME", "x")
 	h.Run(t, "install", "old", folder(t, s, text+moved), "-n", s.namespace)
 	s.apply(t, "someone", "{apiVersion: v1, kind: ConfigMap, metadata: {name: apart}}")
-	move := []string{"--from-release=cannot-move/old", "--to-release=cannot-move/next"}
+	move := []string{"--from-release=cannot-move/old", "--to-release=cannot-move/next", "--allow-new"}
 	status, out := s.give(t, append(move, "cm/apart")...)
 	if status != 1 || strings.Contains(out, "not finished") || !strings.Contains(out, "belongs to no tool or set, and neither to") {
 		t.Errorf("an object of neither: exit status %d:\n%s", status, out)

@@ -246,3 +246,24 @@ func (s *setStory) gone(t *testing.T) {
 		t.Error("the new owner does not delete the objects that leave its source")
 	}
 }
+
+// A set that does not exist receives an object only with --allow-new, because its name is probably misspelt.
+func TestMoveToMisspeltSet(t *testing.T) {
+	s := newSetStory(t, "misspelt-set")
+	s.helm.Run(t, "install", "web", folder(t, s.site, source("helm", true)), "-n", s.namespace)
+	status, out := s.set(t, false)
+	s.must(t, "the set is made", status, out)
+	move := []string{"give", "configmap/moves", "--from-release=" + s.namespace + "/web", "--to-set=shpo"}
+	before := s.get(t, configMaps, "moves").GetResourceVersion()
+	status, out = s.plugin(t, move...)
+	if out = unfolded(out); status != 2 || !strings.Contains(out, "the set secret/shpo -n misspelt-set does not exist") || !strings.Contains(out, "add --allow-new") {
+		t.Errorf("exit status %d:\n%s", status, out)
+	}
+	if after := s.get(t, configMaps, "moves").GetResourceVersion(); after != before {
+		t.Error("a refused move has written")
+	}
+	status, out = s.plugin(t, append(move, "--allow-new")...)
+	if want := "apply the set secret/shpo -n misspelt-set, which does not exist yet, with it in its manifests"; status != 0 || !strings.Contains(unfolded(out), want) {
+		t.Errorf("exit status %d:\n%s", status, out)
+	}
+}

@@ -28,7 +28,7 @@ func TestOtherToolsAreNamedBeforeTheFirstWrite(t *testing.T) {
 	s.apply(t, "helm", `{apiVersion: v1, kind: ConfigMap, metadata: {name: free}, data: {a: "1"}}`)
 
 	give := []string{"give", "cm/free", "cm/one", "cm/two", ".data.a", "--from=helm", "--to=operator", "--as-operation=update"}
-	move := []string{"give", "cm/moves", "--from-release=named-before/old", "--to-release=named-before/next"}
+	move := []string{"give", "cm/moves", "--from-release=named-before/old", "--to-release=named-before/next", "--allow-new"}
 	refused := "it belongs to Argo CD Application shop (argocd.argoproj.io/tracking-id), and --others=refuse applies"
 	if status, out, writes := s.untilFirstWrite(t, append(move, "--others=refuse")...); status != 1 || writes != 0 || !strings.Contains(unfolded(out), refused) {
 		t.Errorf("a refused move: exit status %d, %d writes:\n%s", status, writes, out)

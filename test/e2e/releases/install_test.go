@@ -66,7 +66,7 @@ func TestSplit(t *testing.T) {
 	before := s.live(t)["ConfigMap web"].GetUID()
 	chart := folder(t, with(note))
 	_, all, text := s.forecasts(t, "web", output("web", chart))
-	if f := all[0]; f.Forecast != "fails" || len(f.Next) != 1 || !strings.HasSuffix(f.Next[0], " --from-release=split/old --to-release=split/web") {
+	if f := all[0]; f.Forecast != "fails" || len(f.Next) != 1 || !strings.HasSuffix(f.Next[0], " --from-release=split/old --to-release=split/web --allow-new") {
 		t.Fatal(text)
 	}
 	words := strings.Fields(strings.Replace(strings.TrimPrefix(all[0].Next[0], "kubectl k8sconnect "), "-n split", "", 1))

@@ -101,7 +101,8 @@ func TestForecastWithinMove(t *testing.T) {
 	}
 }
 
-// A move to a release whose name is misspelt can be taken back by the command that the forecast of the old
+// A move to a release that does not exist is refused unless --allow-new announces it, and one to a namespace that
+// does not exist always is. A move that was announced with a misspelt name can be taken back by the command that the forecast of the old
 // release prints, and by the one that removes the annotation. Then Helm deletes the object when it leaves
 // the chart.
 func TestMoveToMisspeltRelease(t *testing.T) {
@@ -109,7 +110,22 @@ func TestMoveToMisspeltRelease(t *testing.T) {
 	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
 	s.helm.Run(t, "install", "mon", folder(t, with(note+rest)), "-n", s.namespace)
 	s.helm.Run(t, "install", "shop", folder(t, strings.ReplaceAll(rest, "web", "shop")), "-n", s.namespace)
-	out := s.run(t, "kubectl k8sconnect give configmap/web --from-release=misspelt/mon --to-release=misspelt/shpo", 0)
+	move := "kubectl k8sconnect give configmap/web --from-release=misspelt/mon --to-release=misspelt/shpo"
+	before := s.live(t)["ConfigMap web"].GetResourceVersion()
+	out := strings.Join(strings.Fields(s.run(t, move, 2)), " ")
+	for _, want := range []string{"Helm release misspelt/shpo does not exist", "did you mean misspelt/shop?", "add --allow-new"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
+	}
+	out = strings.Join(strings.Fields(s.run(t, strings.Replace(move, "=misspelt/shpo", "=mispelt/shop --allow-new", 1), 2)), " ")
+	if want := "namespace/mispelt does not exist; did you mean misspelt?"; !strings.Contains(out, want) {
+		t.Errorf("%q is missing:\n%s", want, out)
+	}
+	if after := s.live(t)["ConfigMap web"].GetResourceVersion(); after != before {
+		t.Error("a refused move has written")
+	}
+	out = s.run(t, move+" --allow-new", 0)
 	if want := "install Helm release misspelt/shpo, which does not exist yet (did you mean misspelt/shop?), with it in its chart"; !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 		t.Errorf("%q is missing:\n%s", want, out)
 	}
