@@ -17,7 +17,8 @@ import (
 )
 
 // Forty releases cost one list of Secrets and of ConfigMaps for the releases, one list for each kind
-// of their objects, and one dry run for each object in which another owner has a declared field. The
+// of their objects, one dry run for each object in which another owner has a declared field, and another one, by
+// force, if that finds a conflict. The
 // releases of both kinds of storage are found.
 func TestRequests(t *testing.T) {
 	s := newSite(t, "requests")
@@ -73,7 +74,7 @@ func TestRequests(t *testing.T) {
 		"lists of Secrets":         {p.Count(http.MethodGet, in+"secrets"), 1},
 		"lists of ConfigMaps":      {p.Count(http.MethodGet, in+"configmaps"), 2},
 		"lists of ServiceAccounts": {p.Count(http.MethodGet, in+"serviceaccounts"), 1},
-		"dry runs":                 {p.Count(http.MethodPatch, "/"), 1},
+		"dry runs":                 {p.Count(http.MethodPatch, "/"), 2},
 	} {
 		if count[0] != count[1] {
 			t.Errorf("%d %s, want %d", count[0], what, count[1])
