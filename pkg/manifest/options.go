@@ -34,6 +34,10 @@ type Options struct {
 	// AsIs keeps fields that a server has set, such as status. It is for objects that will not be
 	// written.
 	AsIs bool
+	// Lenient accepts keys that kubectl and Helm accept, too: a key that is set twice, whose last value counts,
+	// and an unquoted yes or no, which is the key "true" or "false". It is for manifests that another tool
+	// has applied.
+	Lenient bool
 	// Unnamed accepts generateName in place of a name, like kubectl create.
 	Unnamed bool
 	Hooks   Hooks

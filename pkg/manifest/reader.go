@@ -20,6 +20,7 @@ type reading struct {
 	selector labels.Selector
 	asIs     bool
 	unnamed  bool
+	lenient  bool
 }
 
 type found struct {
@@ -108,7 +109,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, unnamed: o.Unnamed})
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, unnamed: o.Unnamed, lenient: o.Lenient})
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -162,7 +163,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		}
 		var outcomes []*outcome
 		for _, d := range docs {
-			d.Aliases = aliases
+			d.Aliases, d.Lenient = aliases, how.lenient
 			o := new(outcome)
 			outcomes = append(outcomes, o)
 			workers.Go(func() error {

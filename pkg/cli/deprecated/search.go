@@ -149,7 +149,7 @@ func (s *search) helmRelease(ctx context.Context, stored *unstructured.Unstructu
 		return err
 	}
 	read, err := manifest.Read(ctx, manifest.Options{
-		Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: s.in.Vault, Hooks: manifest.HooksApply, Selector: s.labels, Empty: true, Unnamed: true,
+		Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: s.in.Vault, Hooks: manifest.HooksApply, Selector: s.labels, Empty: true, Unnamed: true, Lenient: true,
 	})
 	for _, m := range read.Objects {
 		s.tally.Rendered(s.ref(m, release.Namespace), m.Object, event.HelmRevision{Namespace: release.Namespace, Name: release.Name, Revision: release.Version})

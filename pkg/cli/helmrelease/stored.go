@@ -93,16 +93,16 @@ type Object struct {
 	Declared *unstructured.Unstructured
 }
 
-// Objects returns the objects in the manifest of a release, except hooks. Its error joins one error
-// for each object whose kind is not served; the other objects are returned. The Ref of an object
-// with generateName has no name.
+// Objects returns the objects in the manifest of a release, except hooks. It decodes the manifest as Helm
+// does. Its error joins one error for each object that is invalid or whose kind is not served; the other
+// objects are returned. The Ref of an object with generateName has no name.
 func Objects(ctx context.Context, server Server, secrets manifest.Secrets, release inventory.HelmRelease) ([]Object, error) {
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets, Unnamed: true})
-	if err != nil {
-		return nil, err
-	}
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets, Unnamed: true, Lenient: true})
 	var out []Object
 	var faults []error
+	if err != nil {
+		faults = append(faults, err)
+	}
 	for _, m := range read.Objects {
 		kind, err := server.Kind(ctx, m.Object.GroupVersionKind())
 		if err != nil {

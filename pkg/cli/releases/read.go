@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -126,12 +127,15 @@ func (r *reader) release(ctx context.Context, named inventory.Release, revisions
 		}
 	}
 	next, err := r.objects(ctx, out.HelmRelease)
-	if err != nil {
-		return unbuilt(out, missed, revisions.Last, err), nil
+	if !out.built(revisions.Last, err) {
+		return out, nil
 	}
-	before, err := r.objects(ctx, base)
-	if err != nil {
-		return unbuilt(out, missed, revisions.Base(), err), nil
+	before := next
+	if r.chart != nil || base.Version != last.Version {
+		before, err = r.objects(ctx, base)
+		if !out.built(revisions.Base(), err) {
+			return out, nil
+		}
 	}
 	out.compare(next, before)
 	return out, nil
@@ -192,15 +196,20 @@ func (r *reader) objects(ctx context.Context, of inventory.HelmRelease) ([]helmr
 	return helmrelease.Objects(ctx, r.server, r.vault, of)
 }
 
-// unbuilt handles a manifest whose objects cannot be resolved. Helm refuses an upgrade if the server
-// does not serve a kind of the old or the new manifest.
-func unbuilt(out *release, missed func(*unstructured.Unstructured, error) *release, stored *unstructured.Unstructured, err error) *release {
-	unserved, is := errors.AsType[*client.NoKindError](err)
-	if !is || unserved.Err != nil {
-		return missed(stored, err)
+// built records the objects of a manifest that cannot be examined. It returns false if the server does not
+// serve a kind of the old or the new manifest: then Helm refuses every upgrade.
+func (r *release) built(stored *unstructured.Unstructured, err error) bool {
+	if err == nil {
+		return true
 	}
-	out.out.Refused = cmp.Or[error](out.out.Refused, err)
-	return out
+	for _, fault := range verb.Flatten(err) {
+		if unserved, is := errors.AsType[*client.NoKindError](fault); is && unserved.Err == nil {
+			r.out.Refused = cmp.Or(r.out.Refused, err)
+			return false
+		}
+		r.out.Unread = append(r.out.Unread, event.Unread{Ref: object.RefOf(stored), Err: fault})
+	}
+	return true
 }
 
 // live reads the objects of all releases, one kind after the other.

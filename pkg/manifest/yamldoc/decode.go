@@ -23,7 +23,7 @@ func (d *Document) Decode() (any, []error) {
 	}
 	var value any
 	duplicates, err := json.UnmarshalStrict(d.Text, &value)
-	if err == nil && len(duplicates) == 0 {
+	if err == nil && (d.Lenient || len(duplicates) == 0) {
 		return value, nil
 	}
 	if err == nil {
@@ -50,15 +50,15 @@ func (d *Document) quotesKeys() bool {
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// decodeYAML reads YAML 1.1 with yaml/v2, like kubectl. Unlike kubectl, it rejects duplicate keys
-// and text after the value.
+// decodeYAML reads YAML 1.1 with yaml/v2, like kubectl. Unlike kubectl, it rejects text after
+// the value and, unless the document is lenient, duplicate and boolean keys.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
 	}
 	var value any
 	decoder := yaml.NewDecoder(bytes.NewReader(d.Text))
-	decoder.SetStrict(true)
+	decoder.SetStrict(!d.Lenient)
 	err := decoder.Decode(&value)
 	if errors.Is(err, io.EOF) {
 		return nil, nil
@@ -90,7 +90,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	if fault != nil {
 		return nil, []error{At(d.SourceOf(fault.path), fault.Error(), fault.hint)}
 	}
-	if c.booleanKeys {
+	if c.booleanKeys && !d.Lenient {
 		if faults := d.booleanKeys(); len(faults) > 0 {
 			return nil, faults
 		}

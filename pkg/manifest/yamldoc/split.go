@@ -18,6 +18,8 @@ type Document struct {
 	Line    int
 	Text    []byte
 	Aliases *Aliases
+	// Lenient accepts duplicate and boolean keys, as kubectl and Helm do.
+	Lenient bool
 
 	tree *yaml.Node
 }

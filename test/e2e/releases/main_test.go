@@ -118,6 +118,7 @@ type forecast struct {
 	RefusalsServerSide []named
 	Gone               []named
 	Deletes            []named
+	Unread             []named
 	Autoscaled         []named
 	Foreign            []struct {
 		Kind, Name, Owner string
