@@ -59,18 +59,22 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 		changes = e.Predictor.Unseen(p, p.Answer)
 	}
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
-	if len(changes) > 0 {
+	switch {
+	case len(changes) > 0:
 		out.Action, out.Changes = event.Update, changes
+	case p.Adopts():
+		out.Action = event.Share
+	case p.Answer == nil || managedfields.SameApplied(p.Live, p.Answer, e.Predictor.Manager):
 		return out, nil
-	}
-	if p.Answer == nil || p.Adopts() || managedfields.SameApplied(p.Live, p.Answer, e.Predictor.Manager) {
-		if p.Adopts() {
-			out.Action = event.Share
+	default:
+		sharing, err := managedfields.SharingOf(p.Live, p.Answer, e.Predictor.Manager)
+		if err != nil {
+			return out, err
 		}
-		return out, nil
+		out.Action, out.Sharing = event.Share, &sharing
 	}
-	sharing, err := managedfields.SharingOf(p.Live, p.Answer, e.Predictor.Manager)
-	out.Action, out.Sharing = event.Share, &sharing
+	out.UID = p.Live.GetUID()
+	out.Ownership, err = e.ownership(p, entries)
 	return out, err
 }
 
@@ -152,6 +156,9 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
 		Err: redact.Error(p.Item.Object, refusal),
 	}
+	if p.Live != nil {
+		out.UID = p.Live.GetUID()
+	}
 	for _, c := range p.Conflicts {
 		out.Changes = append(out.Changes, c.Change())
 	}
@@ -169,6 +176,6 @@ func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (ev
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	return event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and recreated: " + anew.Reason,
-		Changes: changes, Before: view.Before, After: view.After,
+		UID: anew.UID, Changes: changes, Before: view.Before, After: view.After,
 	}, err
 }

@@ -168,9 +168,10 @@ type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// Departed means that the object left its set. UID is set if it will also be deleted.
+	// Departed means that the object left its set.
 	Departed bool
-	UID      types.UID
+	// UID is the UID of an existing object that will change or be deleted.
+	UID types.UID
 	// Reason explains why the action is Unknown or Recreate, or why the server did not check the
 	// object.
 	Reason string
@@ -185,10 +186,35 @@ type Compared struct {
 	Adopted    []string
 	OnlyOwners bool
 	Sharing    *managedfields.Sharing
+	// Ownership lists the changes of owners that the apply makes, also where no value changes.
+	Ownership []OwnerChange
 	// Before holds our managed fields as they are now. After holds them as the server would store
 	// them. Before is nil for Create. After is nil for Delete.
 	Before, After map[string]any
 }
+
+// OwnerChange is a change of owners that an apply makes at some paths of an object.
+type OwnerChange struct {
+	Becomes Becoming `json:"becomes"`
+	// Owners lists the other owners: those that keep a path that becomes shared or released, or those
+	// that lose a path that becomes taken or lost. Their versions and times are not set.
+	Owners []managedfields.Owner `json:"owners,omitempty"`
+	Paths  []string              `json:"paths"`
+}
+
+// Becoming says how the owners of a path change.
+type Becoming string
+
+// These are the changes of owners. An owned or shared path was not ours, and becomes ours alone or
+// together with others. A taken path loses other owners and is ours. A lost path loses other owners
+// and is not ours. A released path is no longer ours, but keeps its value.
+const (
+	BecomesOwned    Becoming = "owned"
+	BecomesShared   Becoming = "shared"
+	BecomesTaken    Becoming = "taken"
+	BecomesReleased Becoming = "released"
+	BecomesLost     Becoming = "lost"
+)
 
 // Refused ends a run that wrote nothing, because it would not make the reviewed changes.
 type Refused struct{ Err error }

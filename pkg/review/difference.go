@@ -3,11 +3,13 @@ package review
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // Difference is a difference between an outcome and the reviewed outcome. It concerns the path or,
@@ -18,6 +20,11 @@ type Difference struct {
 	// Was is the reviewed change and Now is the current change; nil for no change.
 	Was, Now             *Change
 	WasAction, NowAction event.Action
+	// WasOwners and NowOwners say how the owners of the path change; both are empty if only the value
+	// differs.
+	WasOwners, NowOwners string
+	// Replaced means that the object is not the reviewed one, but another one of the same name.
+	Replaced bool
 }
 
 // By returns the other owner that most recently wrote the path; nil if unknown.
@@ -62,27 +69,45 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 // not update, share or none.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
+	if whole.Replaced = was.isOtherThan(now); whole.Replaced {
+		return []Difference{whole}
+	}
 	var all []Difference
-	each := func(change Change, set func(d *Difference)) {
-		i := slices.IndexFunc(all, func(d Difference) bool { return d.Path == change.Path })
+	each := func(path string, set func(d *Difference)) {
+		i := slices.IndexFunc(all, func(d Difference) bool { return d.Path == path })
 		if i < 0 {
 			i, all = len(all), append(all, whole)
-			all[i].Path = change.Path
+			all[i].Path = path
 		}
 		set(&all[i])
 	}
 	for i := range was.Changes {
-		each(was.Changes[i], func(d *Difference) { d.Was = &was.Changes[i] })
+		each(was.Changes[i].Path, func(d *Difference) { d.Was = &was.Changes[i] })
 	}
 	for i := range now.Changes {
-		each(now.Changes[i], func(d *Difference) { d.Now = &now.Changes[i] })
+		each(now.Changes[i].Path, func(d *Difference) { d.Now = &now.Changes[i] })
 	}
 	all = slices.DeleteFunc(all, func(d Difference) bool { return d.Was != nil && d.Now != nil && asText(d.Was) == asText(d.Now) })
+	wasOwners, nowOwners := was.ownersAt(), now.ownersAt()
+	for _, paths := range []map[string][]string{wasOwners, nowOwners} {
+		for path := range paths {
+			w, n := strings.Join(wasOwners[path], ", "), strings.Join(nowOwners[path], ", ")
+			if w != n {
+				each(path, func(d *Difference) { d.WasOwners, d.NowOwners = w, n })
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
 	comesOrGoes := func(a event.Action) bool { return a != event.Update && a != event.Share && a != event.None }
 	if len(all) == 0 || was.Action != now.Action && (comesOrGoes(was.Action) || comesOrGoes(now.Action)) {
 		return []Difference{whole}
 	}
 	return all
+}
+
+// isOtherThan reports whether the outcomes concern two objects of the same name.
+func (o Outcome) isOtherThan(now Outcome) bool {
+	return o.UID != "" && now.UID != "" && o.UID != now.UID
 }
 
 // isTaking reports whether the outcome takes fields, has a conflict, or deletes the object.
@@ -112,15 +137,33 @@ func (p *Plan) Stored(c event.Compared) []Difference {
 	switch {
 	case asText(was.Changes) == asText(now.Changes):
 		return nil
-	case secret:
-		return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
 	}
-	return differencesOf(was, now)
+	found := differencesOf(was, now)
+	if secret {
+		for i := range found {
+			found[i].Was, found[i].Now = found[i].Was.hidden(), found[i].Now.hidden()
+		}
+	}
+	return found
+}
+
+// hidden returns a change that shows only whether there are values. The receiver can be nil.
+func (c *Change) hidden() *Change {
+	if c == nil {
+		return nil
+	}
+	out := *c
+	for _, value := range []*any{&out.From, &out.To} {
+		if *value != nil {
+			*value = redact.Mask
+		}
+	}
+	return &out
 }
 
 // valuesOnly returns an outcome without owners, which a write may change.
 func (o Outcome) valuesOnly() Outcome {
-	o.Action = event.Update
+	o.Action, o.UID, o.Ownership = event.Update, "", nil
 	changes := o.Changes
 	o.Changes = nil
 	for _, c := range changes {
@@ -173,5 +216,5 @@ func (p *Plan) Confirms(c event.Compared) []Difference {
 		return differencesOf(was, now)
 	}
 	// Do not reveal a Secret's values.
-	return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
+	return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action, Replaced: was.isOtherThan(now)}}
 }

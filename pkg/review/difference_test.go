@@ -30,6 +30,11 @@ func namesOfDifferences(all []Difference) string {
 // reviewed plan must not change.
 func TestDifferences(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	update := func(at time.Time) event.Compared {
+		u := update(at)
+		u.UID = "reviewed"
+		return u
+	}
 	other := update(late)
 	other.Ref.Name = "db"
 	for name, tt := range map[string]struct {
@@ -51,6 +56,10 @@ func TestDifferences(t *testing.T) {
 		"a missing path": {func(u *event.Compared) { u.Changes = u.Changes[:1] }, `web .spec.replicas: 1>2, update`},
 		"unchanged":      {func(u *event.Compared) { u.Action, u.Changes = event.None, nil }, "web .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
 		"gone":           {func(u *event.Compared) { u.Action, u.Changes = event.Create, nil }, `web: update, create`},
+		"another UID":    {func(u *event.Compared) { u.UID = "other" }, `web: update, update`},
+		"another owner of a path": {func(u *event.Compared) {
+			u.Ownership = []event.OwnerChange{{Becomes: event.BecomesOwned, Paths: []string{".spec.paused"}}}
+		}, "web .spec.paused: update, update"},
 		"adopted":        {func(u *event.Compared) { u.Adopted = []string{"kubectl"} }, `web: update, update`},
 		"another object": {func(u *event.Compared) { *u = other }, "db .spec.image: none, \"a\">\"b\"\ndb .spec.replicas: none, 1>2\nweb .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
 	} {
@@ -107,6 +116,21 @@ func TestConfirms(t *testing.T) {
 	changed.Action = event.Update
 	if got := namesOfDifferences(p.Confirms(changed)); got != "token: create, update" {
 		t.Errorf("another Secret: %s", got)
+	}
+}
+
+// If admission stores another value of a Secret than the reviewed one, the path is named, but neither
+// value.
+func TestStoredHidesSecrets(t *testing.T) {
+	const reviewed, now = "c2VjcmV0", "b3RoZXI="
+	p, stored := withSecret(reviewed), secret(now)
+	stored.After["data"].(map[string]any)["added"] = now
+	if got := namesOfDifferences(p.Stored(stored)); got != `token .data.added: update, null>"***"
+token .data.token: null>"***", null>"***"` {
+		t.Errorf("got:\n%s", got)
+	}
+	if got := p.Stored(secret(reviewed)); len(got) > 0 {
+		t.Errorf("the reviewed Secret: %s", namesOfDifferences(got))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,6 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
+// version begins each digest, and is hashed with it. It changes with the parts of a plan that digests
+// cover: version 2 added the UIDs of objects, and the paths whose owners change.
+const version = "v2-"
+
 // size is the length of a digest in bytes. An author of two manifests needs about 2^64 attempts to
 // find two plans with the same digest of 128 bits.
 const size = 16
@@ -20,7 +25,7 @@ const size = 16
 // Digest identifies the plan and its context, such as the name of a set. It reuses the salt of an
 // earlier digest (like), if like has one.
 //
-// The digest consists of 128 bits of a SHA-256 hash. If the plan contains values of Secrets, a dot
+// The digest consists of the version and 128 bits of a SHA-256 hash. If the plan contains values of Secrets, a dot
 // and a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
 // (OWASP's Password Storage Cheat Sheet).
 func (p *Plan) Digest(like string, of ...string) string { return p.Reviewed(like, of...).Digest }
@@ -54,7 +59,8 @@ func (p *Plan) Reviewed(like string, of ...string) event.Reviewed {
 
 // planDigest returns the digest of a plan. It needs no more than what a document has.
 func planDigest(outcomes []Outcome, values, salt string, of []string) string {
-	lines := make([]string, 0, len(of)+len(outcomes)+1)
+	lines := make([]string, 0, len(of)+len(outcomes)+2)
+	lines = append(lines, "version "+version)
 	for _, line := range of {
 		lines = append(lines, asText(line))
 	}
@@ -65,7 +71,7 @@ func planDigest(outcomes []Outcome, values, salt string, of []string) string {
 		lines = append(lines, "values "+values)
 	}
 	slices.Sort(lines)
-	digest := hash(strings.Join(lines, "\n"))
+	digest := version + hash(strings.Join(lines, "\n"))
 	if salt != "" {
 		digest += "." + salt
 	}
@@ -73,16 +79,45 @@ func planDigest(outcomes []Outcome, values, salt string, of []string) string {
 }
 
 var (
-	digestForm  = regexp.MustCompile(`^[0-9a-f]{32}(\.[0-9a-f]{16})?$`)
-	formerForms = regexp.MustCompile(`^([0-9a-f]{8}|[0-9a-f]{24})(\.[0-9a-f]{16})?$`)
+	digestForm  = regexp.MustCompile(`^` + version + `[0-9a-f]{32}(\.[0-9a-f]{16})?$`)
+	formerForms = regexp.MustCompile(`^([0-9a-f]{8}|[0-9a-f]{24}|[0-9a-f]{32})(\.[0-9a-f]{16})?$`)
+	laterForms  = regexp.MustCompile(`^v[0-9]+-[0-9a-f.]{32,}$`)
+	brokenForm  = regexp.MustCompile(`^(` + version + `)?[0-9a-f]{3,}(\.[0-9a-f]*)?$`)
 )
 
 // IsDigest reports whether a text has the form of a digest.
 func IsDigest(text string) bool { return digestForm.MatchString(text) }
 
-// IsFormerDigest reports whether a text has the form of the digests of earlier releases, which were
-// shorter.
+// IsFormerDigest reports whether a text has the form of the digests of earlier releases, which
+// covered less.
 func IsFormerDigest(text string) bool { return formerForms.MatchString(text) }
+
+// Malformed explains why a text that looks like a digest is none; empty if the text looks like
+// something else.
+func Malformed(text string) string {
+	trimmed := strings.TrimSpace(text)
+	lower := strings.ToLower(trimmed)
+	hex, salt, salted := strings.Cut(strings.TrimPrefix(lower, version), ".")
+	switch {
+	case IsDigest(text):
+		return ""
+	case IsFormerDigest(text):
+		return "it comes from an earlier release, whose digests covered neither UIDs nor all changes of owners"
+	case trimmed != text && (IsDigest(lower) || IsFormerDigest(lower)):
+		return "it has spaces or line breaks around it"
+	case lower != text && (IsDigest(lower) || IsFormerDigest(lower)):
+		return "it has upper-case letters, but a digest has none"
+	case laterForms.MatchString(lower) && !strings.HasPrefix(lower, version):
+		return "it comes from another release"
+	case !brokenForm.MatchString(lower):
+		return ""
+	case len(hex) != 2*size:
+		return fmt.Sprintf("it has %d digits before the salt instead of %d, so it was cut or changed when it was copied", len(hex), 2*size)
+	case salted:
+		return fmt.Sprintf("its salt has %d digits instead of 16, so it was cut or changed when it was copied", len(salt))
+	}
+	return ""
+}
 
 // Digest identifies the outcome of one object, without the values of Secrets.
 func (o Outcome) Digest() string {

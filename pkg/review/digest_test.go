@@ -64,13 +64,17 @@ func TestDigestCoversOutcome(t *testing.T) {
 		"recreated":                           {func(u, _, _ *event.Compared) { u.Action = event.Recreate }, false},
 		"adopted":                             {func(u, _, _ *event.Compared) { u.Adopted = []string{"kubectl"} }, false},
 		"shared":                              {func(u, _, _ *event.Compared) { u.Sharing = &managedfields.Sharing{Claimed: 1} }, false},
-		"the version of the API":              {func(u, _, _ *event.Compared) { u.Ref.GVK.Version = "v2" }, false},
-		"another deleted object":              {func(_, d, _ *event.Compared) { d.Ref.Name = "older" }, false},
-		"another UID of the deleted object":   {func(_, d, _ *event.Compared) { d.UID = "other" }, false},
-		"object is not deleted":               {func(_, d, _ *event.Compared) { d.Action = event.None }, false},
-		"namespace of the deleted object":     {func(_, d, _ *event.Compared) { d.Ref.Namespace = "prod" }, false},
-		"created with an additional field":    {func(_, _, c *event.Compared) { c.After["immutable"] = true }, false},
-		"created unchecked":                   {func(_, _, c *event.Compared) { c.Reason = "not checked by the server" }, false},
+		"another UID of the changed object":   {func(u, _, _ *event.Compared) { u.UID = "other" }, false},
+		"a path that becomes owned": {func(u, _, _ *event.Compared) {
+			u.Ownership = []event.OwnerChange{{Becomes: event.BecomesOwned, Paths: []string{".spec.paused"}}}
+		}, false},
+		"the version of the API":            {func(u, _, _ *event.Compared) { u.Ref.GVK.Version = "v2" }, false},
+		"another deleted object":            {func(_, d, _ *event.Compared) { d.Ref.Name = "older" }, false},
+		"another UID of the deleted object": {func(_, d, _ *event.Compared) { d.UID = "other" }, false},
+		"object is not deleted":             {func(_, d, _ *event.Compared) { d.Action = event.None }, false},
+		"namespace of the deleted object":   {func(_, d, _ *event.Compared) { d.Ref.Namespace = "prod" }, false},
+		"created with an additional field":  {func(_, _, c *event.Compared) { c.After["immutable"] = true }, false},
+		"created unchecked":                 {func(_, _, c *event.Compared) { c.Reason = "not checked by the server" }, false},
 	} {
 		u, d, c := update(now), deletion, creation
 		c.After = map[string]any{"data": creation.After["data"]}
@@ -84,6 +88,73 @@ func TestDigestCoversOutcome(t *testing.T) {
 	}
 	if !IsDigest(want) || IsDigest("plan") || IsDigest(want+".") {
 		t.Errorf("IsDigest is wrong for %s or for a malformed digest", want)
+	}
+}
+
+// A digest covers each part of the changes of owners, but neither their order nor times.
+func TestDigestCoversOwnership(t *testing.T) {
+	helm := managedfields.Owner{Manager: "helm", Operation: managedfields.Apply}
+	of := func(changes ...event.OwnerChange) string {
+		u := update(time.Time{})
+		u.Ownership = changes
+		return planOf(u).Digest("")
+	}
+	shared := event.OwnerChange{Becomes: event.BecomesShared, Owners: []managedfields.Owner{helm}, Paths: []string{".a", ".b"}}
+	owned := event.OwnerChange{Becomes: event.BecomesOwned, Paths: []string{".c"}}
+	want := of(shared, owned)
+	for name, tt := range map[string]struct {
+		changes []event.OwnerChange
+		same    bool
+	}{
+		"another order": {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Owners: shared.Owners, Paths: []string{".b", ".a"}}}, true},
+		"another time": {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Paths: shared.Paths, Owners: []managedfields.Owner{
+			{Manager: "helm", Operation: managedfields.Apply, APIVersion: "v1", Time: time.Unix(1, 0)},
+		}}}, true},
+		"another path":      {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Owners: shared.Owners, Paths: []string{".a", ".d"}}}, false},
+		"a path fewer":      {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Owners: shared.Owners, Paths: []string{".a"}}}, false},
+		"taken, not shared": {[]event.OwnerChange{owned, {Becomes: event.BecomesTaken, Owners: shared.Owners, Paths: shared.Paths}}, false},
+		"no owner":          {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Paths: shared.Paths}}, false},
+		"another operation": {[]event.OwnerChange{owned, {Becomes: shared.Becomes, Paths: shared.Paths, Owners: []managedfields.Owner{{Manager: "helm", Operation: managedfields.Update}}}}, false},
+		"a change fewer":    {[]event.OwnerChange{owned}, false},
+	} {
+		if got := of(tt.changes...); (got == want) != tt.same {
+			t.Errorf("%s: got the same digest: %v, want the opposite", name, got == want)
+		}
+	}
+}
+
+// Each text that resembles a digest has its own explanation, so that a user sees how it was copied.
+func TestMalformed(t *testing.T) {
+	const hex, salt = "0123456789abcdef0123456789abcdef", ".0123456789abcdef"
+	for text, want := range map[string]string{
+		"v2-" + hex:                         "",
+		"v2-" + hex + salt:                  "",
+		"plan":                              "",
+		"./v2-plan":                         "",
+		"add.json":                          "",
+		hex:                                 "earlier release",
+		hex + salt:                          "earlier release",
+		hex[:24]:                            "earlier release",
+		hex[:8]:                             "earlier release",
+		"abc":                               "it has 3 digits before the salt instead of 32",
+		"v2-" + hex[:31]:                    "it has 31 digits before the salt instead of 32",
+		"v2-" + hex + "0":                   "it has 33 digits before the salt instead of 32",
+		"v2-" + hex + ".":                   "its salt has 0 digits instead of 16",
+		"v2-" + hex + salt[:9]:              "its salt has 8 digits instead of 16",
+		" v2-" + hex:                        "spaces or line breaks",
+		"v2-" + hex + salt + "\r":           "spaces or line breaks",
+		"V2-" + hex:                         "upper-case",
+		strings.ToUpper("v2-" + hex + salt): "upper-case",
+		"v3-" + hex:                         "another release",
+		"v2-" + strings.Replace(hex, "f", "g", 1): "",
+	} {
+		got := Malformed(text)
+		if (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("Malformed(%q) = %q, want %q", text, got, want)
+		}
+		if got != "" && IsDigest(text) {
+			t.Errorf("%q is a digest, but Malformed explains it: %s", text, got)
+		}
 	}
 }
 
@@ -107,7 +178,7 @@ func TestDigestSaltsSecretValues(t *testing.T) {
 	if got := withSecret("c2VjcmV0").Digest(first); got != first {
 		t.Errorf("with the salt of the first digest: got %s, want %s", got, first)
 	}
-	if got := withSecret("b3RoZXI=").Digest(first); got == first || !strings.HasSuffix(got, first[32:]) {
+	if got := withSecret("b3RoZXI=").Digest(first); got == first || !strings.HasSuffix(got, first[35:]) {
 		t.Errorf("with another value: got %s, want another digest than %s with the same salt", got, first)
 	}
 	if !IsDigest(first) {

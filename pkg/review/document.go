@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,7 @@ type documentObject struct {
 	Reason     string                 `json:"reason"`
 	Adopted    []string               `json:"adopted"`
 	Sharing    *managedfields.Sharing `json:"sharing"`
+	Ownership  []event.OwnerChange    `json:"ownership"`
 	Changes    []struct {
 		Path   string                   `json:"path"`
 		Change managedfields.ChangeKind `json:"change"`
@@ -77,7 +79,10 @@ func Read(text []byte) (Document, error) {
 	case in.Kind != "DiffResult":
 		return Document{}, fmt.Errorf("it is a %q, not the output of diff -o json", in.Kind)
 	case IsFormerDigest(in.Digest):
-		return Document{}, object.Hinted("run diff again", "it comes from an earlier release, whose digests were shorter")
+		return Document{}, object.Hinted("run diff again, and review and confirm the new file",
+			"it comes from an earlier release, whose plans bound neither UIDs nor all changes of owners")
+	case in.Digest != "" && !IsDigest(in.Digest):
+		return Document{}, edited("its digest is not one: %s", cmp.Or(Malformed(in.Digest), "it has another form"))
 	case !IsDigest(in.Digest):
 		return Document{}, errors.New("it has no digest: the result for some objects was unknown")
 	}
@@ -117,7 +122,7 @@ func (o documentObject) outcome() Outcome {
 	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
 	out := Outcome{
 		Ref: ref, Action: o.Action.Compared(), content: o.Content, version: o.Version, UID: o.UID,
-		Adopted: slices.Sorted(slices.Values(o.Adopted)), Sharing: o.Sharing,
+		Adopted: slices.Sorted(slices.Values(o.Adopted)), Sharing: o.Sharing, Ownership: sortedOwnership(o.Ownership),
 	}
 	out.Departed = out.Action == event.Delete
 	out.Unchecked = o.Reason != "" && (out.Action == event.Create || out.Action == event.Update)
@@ -187,7 +192,8 @@ func (d Document) Masked() []string {
 // An editor could mask other values to hide them from the reviewer.
 func (o Outcome) shows(other Outcome, hide func(string) string) bool {
 	if o.Action != other.Action || len(o.Changes) != len(other.Changes) || o.Ref != other.Ref && !o.Departed ||
-		asText([]any{o.Adopted, o.Sharing, o.Unchecked, o.UID}) != asText([]any{other.Adopted, other.Sharing, other.Unchecked, other.UID}) {
+		asText([]any{o.Adopted, o.Sharing, o.Ownership, o.Unchecked, o.UID}) !=
+			asText([]any{other.Adopted, other.Sharing, other.Ownership, other.Unchecked, other.UID}) {
 		return false
 	}
 	same := func(shown, value any) bool { return asText(shown) == hidden(asText(value), hide) }

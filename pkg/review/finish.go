@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -23,15 +24,20 @@ import (
 // hide masks a text as the output of this run does.
 func (p *Plan) Reach(was Outcome, owned map[string]any, live *unstructured.Unstructured, hide func(string) string) {
 	after, ok := was.reachedBy(owned, live, hide)
-	if !ok {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reached == nil {
-		p.reached = map[object.Key]state{}
+	switch {
+	case !was.creates() && live.GetUID() != was.UID:
+		if p.replaced == nil {
+			p.replaced = map[object.Key]types.UID{}
+		}
+		p.replaced[was.Ref.Key()] = live.GetUID()
+	case ok:
+		if p.reached == nil {
+			p.reached = map[object.Key]state{}
+		}
+		p.reached[was.Ref.Key()] = state{after, owned}
 	}
-	p.reached[was.Ref.Key()] = state{after, owned}
 }
 
 // ReachGone records that a member that the reviewed plan deletes is gone.
@@ -92,7 +98,29 @@ func (o Outcome) reachedBy(owned map[string]any, live *unstructured.Unstructured
 			values = append(values, Change{Path: c.Path, To: ours})
 		}
 	}
-	return afterText(o.Ref, nil, values), true
+	return afterText(o.Ref, nil, values), o.ownsAll(owned, live)
+}
+
+// ownsAll reports whether the paths that were to become ours are ours, and those to be released are
+// not. The server can drop a value that is empty, but not its owner.
+func (o Outcome) ownsAll(owned map[string]any, live *unstructured.Unstructured) bool {
+	for _, c := range o.Ownership {
+		if c.Becomes == event.BecomesLost {
+			continue
+		}
+		for _, text := range c.Paths {
+			path, err := fieldpath.ParsePath(text)
+			if err != nil {
+				return false
+			}
+			_, has := path.Get(owned)
+			_, there := path.Get(live.Object)
+			if has == (c.Becomes == event.BecomesReleased) && there {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // afterOutcome encodes the values that an outcome leaves.
@@ -150,6 +178,8 @@ func (p *Plan) Continue(was Document, hide func(string) string) (done []object.R
 		case changes && (p.isDeleted(o, current) || o.isAdopted(current)):
 			delete(rest, key)
 			delete(pending, key)
+		case !changes && p.replaced[key] != "":
+			pending[key] = Outcome{Ref: o.Ref, Action: event.None, UID: p.replaced[key]}
 		}
 	}
 	slices.SortFunc(done, object.Ref.Compare)
@@ -180,10 +210,17 @@ func (p *Plan) isDeleted(o, now Outcome) bool {
 }
 
 // isAdopted reports whether the reviewed outcome is left, except that the fields of some of its
-// managers are ours already: an apply moves them before it sends the manifest.
+// managers are ours already: an apply moves them before it sends the manifest. So it makes no change
+// of owners that was not reviewed.
 func (o Outcome) isAdopted(now Outcome) bool {
 	moved := len(o.Adopted) > len(now.Adopted)
-	o.Adopted, o.digest = now.Adopted, ""
+	reviewed := o.ownersAt()
+	for path, words := range now.ownersAt() {
+		for _, change := range words {
+			moved = moved && slices.Contains(reviewed[path], change)
+		}
+	}
+	o.Adopted, o.Ownership, o.digest = now.Adopted, now.Ownership, ""
 	return moved && !o.partly && o.Digest() == now.Digest()
 }
 

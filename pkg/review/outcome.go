@@ -19,13 +19,15 @@ type Outcome struct {
 	Action event.Action `json:"action"`
 	// Departed means that the object left its set and will be deleted. Only Ref, Action and UID are
 	// also set.
-	Departed bool      `json:"departed,omitempty"`
-	UID      types.UID `json:"uid,omitempty"`
+	Departed bool `json:"departed,omitempty"`
+	// UID is the UID of an existing object. Another object of the same name needs another review.
+	UID types.UID `json:"uid,omitempty"`
 	// Unchecked means that the server could not be asked, so After is the manifest.
 	Unchecked bool                   `json:"unchecked,omitempty"`
 	Changes   []Change               `json:"changes,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	Ownership []event.OwnerChange    `json:"ownership,omitempty"`
 	// After has the fields of an object that is created. In a document, only its digest is known.
 	After map[string]any `json:"-"`
 	// Secret means that the outcome contains values of Secrets.
@@ -54,13 +56,12 @@ type Change struct {
 
 // OutcomeOf returns the outcome of a comparison.
 func OutcomeOf(c event.Compared) Outcome {
-	out := Outcome{Ref: c.Ref, Action: c.Action, Departed: c.Departed}
+	out := Outcome{Ref: c.Ref, Action: c.Action, Departed: c.Departed, UID: c.UID}
 	if c.Departed {
-		out.UID = c.UID
 		return out
 	}
 	out.Unchecked = c.Reason != "" && (c.Action == event.Create || c.Action == event.Update)
-	out.Adopted, out.Sharing = slices.Sorted(slices.Values(c.Adopted)), c.Sharing
+	out.Adopted, out.Sharing, out.Ownership = slices.Sorted(slices.Values(c.Adopted)), c.Sharing, sortedOwnership(c.Ownership)
 	for _, change := range c.Changes {
 		out.Changes = append(out.Changes, Change{
 			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners),
@@ -76,6 +77,42 @@ func OutcomeOf(c event.Compared) Outcome {
 
 func sortChanges(changes []Change) {
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(asText(a), asText(b)) })
+}
+
+// sortedOwnership returns the changes in an order that does not depend on the order in a document,
+// without what is not a part of the outcome.
+func sortedOwnership(changes []event.OwnerChange) []event.OwnerChange {
+	var out []event.OwnerChange
+	for _, c := range changes {
+		sorted := event.OwnerChange{Becomes: c.Becomes, Paths: slices.Sorted(slices.Values(c.Paths))}
+		for _, o := range c.Owners {
+			sorted.Owners = append(sorted.Owners, managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource})
+		}
+		slices.SortFunc(sorted.Owners, managedfields.Owner.Compare)
+		out = append(out, sorted)
+	}
+	slices.SortFunc(out, func(a, b event.OwnerChange) int { return strings.Compare(asText(a), asText(b)) })
+	return out
+}
+
+// ownersAt returns how the owners of each path change, in words for each owner.
+func (o Outcome) ownersAt() map[string][]string {
+	out := map[string][]string{}
+	for _, c := range o.Ownership {
+		words := []string{string(c.Becomes)}
+		if names := namesOf(c.Owners); len(names) > 0 {
+			words = nil
+			for _, name := range names {
+				words = append(words, string(c.Becomes)+map[event.Becoming]string{
+					event.BecomesShared: " with ", event.BecomesTaken: " from ", event.BecomesReleased: " to ", event.BecomesLost: " by ",
+				}[c.Becomes]+name)
+			}
+		}
+		for _, path := range c.Paths {
+			out[path] = append(out[path], words...)
+		}
+	}
+	return out
 }
 
 func namesOf(owners []managedfields.Owner) []string {

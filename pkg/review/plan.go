@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -30,7 +31,9 @@ type Plan struct {
 	// versions has the UID and the version of each live object.
 	versions map[object.Key]string
 	// reached has the objects of a reviewed plan that may be as it leaves them.
-	reached   map[object.Key]state
+	reached map[object.Key]state
+	// replaced has the UIDs of objects that have the name of a reviewed one.
+	replaced  map[object.Key]types.UID
 	contested bool
 }
 

@@ -19,7 +19,7 @@ func volatiles() []volatile {
 		v(`\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`, "TIME"),
 		v(`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}`, "TIME"), // from helm
 		v(`\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b`, "RUN"),
-		v(`--confirm=[0-9a-f]{32}\b`, "--confirm=DIGEST"),
+		v(`--confirm=v2-[0-9a-f]{32}\b`, "--confirm=DIGEST"),
 		v(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "UID"),
 		v(`("?resourceVersion"?: ?"?)\d+`, "${1}N"),
 		v(`\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?(ms|s|m|h|d)\b`, "SPAN"),

@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -35,10 +37,9 @@ func confirmationOf(given string, note func(string)) (*confirmation, error) {
 	if review.IsDigest(given) {
 		return &confirmation{digest: given, note: note}, nil
 	}
-	text, err := os.ReadFile(given)
-	if errors.Is(err, os.ErrNotExist) && review.IsFormerDigest(given) {
-		return nil, object.Hinted("run diff again, and confirm the digest that it prints",
-			"--confirm: %s is a digest of an earlier release, which was shorter", given)
+	text, err := readPlan(given)
+	if why := review.Malformed(given); errors.Is(err, os.ErrNotExist) && why != "" {
+		return nil, object.Hinted("run diff again, and confirm the digest that it prints", "--confirm: %q is neither a file nor a digest: %s", given, why)
 	}
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(given, ".json") && !strings.HasSuffix(given, ".yaml") {
 		return nil, object.Hinted("use the digest that diff prints, or a file with the output of diff -o json",
@@ -52,6 +53,33 @@ func confirmationOf(given string, note func(string)) (*confirmation, error) {
 		return nil, fmt.Errorf("--confirm: %s: %w", given, err)
 	}
 	return &confirmation{digest: document.Digest, reviewed: &document, note: note}, nil
+}
+
+// readPlan reads a file, at most as much as of a manifest. It reads only the beginning of a file that is
+// not text, such as a device.
+func readPlan(name string) ([]byte, error) {
+	const most, head = 256 << 20, 4 << 10
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, head))
+	if err != nil {
+		return nil, err
+	}
+	isWide := bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) // UTF-16, as PowerShell writes
+	if bytes.IndexByte(text, 0) >= 0 && !isWide {
+		return nil, fmt.Errorf("%s: it is not text", name)
+	}
+	rest, err := io.ReadAll(io.LimitReader(file, most+1-int64(len(text))))
+	if err != nil {
+		return nil, err
+	}
+	if text = append(text, rest...); len(text) > most {
+		return nil, fmt.Errorf("%s: it is larger than %d MiB", name, most>>20)
+	}
+	return text, nil
 }
 
 // allows returns nil if the run would make the reviewed changes, or those of them that a former run
@@ -201,6 +229,9 @@ func messagesOf(found []review.Difference, now time.Time) []string {
 			continue
 		}
 		was, is := sideOf(d.Was, d.Now), sideOf(d.Now, d.Was)
+		if d.Was == nil && d.Now == nil {
+			was, is = becoming(d.WasOwners), becoming(d.NowOwners)
+		}
 		if d.Was != nil && d.Now != nil && arrow(*d.Was) == arrow(*d.Now) && redact.IsSecret(d.Ref) {
 			is += ", with another value"
 		}
@@ -217,14 +248,22 @@ func messagesOf(found []review.Difference, now time.Time) []string {
 	return out
 }
 
+// becoming describes one side of a difference that concerns only owners.
+func becoming(owners string) string {
+	if owners == "" {
+		return "with the same owners"
+	}
+	return "to become " + owners
+}
+
 func whole(d review.Difference) string {
 	was, now := actionOf(d.WasAction), actionOf(d.NowAction)
 	switch {
+	case d.Replaced:
+		now = "another object of that name"
 	case was != now && d.WasAction == event.Delete:
 		now = "kept, or already gone"
 	case was != now:
-	case d.WasAction == event.Delete:
-		now = "another object of that name"
 	case redact.IsSecret(d.Ref):
 		now = "with different values, fields or owners"
 	default:

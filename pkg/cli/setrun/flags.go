@@ -80,9 +80,9 @@ func CheckDigest(given string) error {
 	if given == "" || review.IsDigest(given) {
 		return nil
 	}
-	if review.IsFormerDigest(given) {
+	if why := review.Malformed(given); why != "" {
 		return object.Hinted("run this again with --dry-run, and confirm the digest that it prints",
-			"--confirm: %s is a digest of an earlier release, which was shorter", given)
+			"--confirm: %q is not a digest: %s", given, why)
 	}
 	return object.Hinted("--dry-run prints the digest",
 		"--confirm: %q is not a digest", given)

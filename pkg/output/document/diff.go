@@ -29,7 +29,7 @@ type comparedObject struct {
 	Digest string `json:"digest,omitempty"`
 	// The digest of the fields of an object that would be created.
 	Content string `json:"content,omitempty"`
-	// The UID of an object that would be pruned.
+	// The UID of an existing object that would change or be pruned.
 	UID types.UID `json:"uid,omitempty"`
 	// A digest of the version of an object with values of Secrets.
 	Version string `json:"version,omitempty"`
@@ -49,6 +49,9 @@ type comparedObject struct {
 	Adopted []string `json:"adopted,omitempty"`
 	// Set if only owners change.
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
+	// The paths of an existing object whose owners change: those that become yours alone (owned) or together
+	// with others (shared), those taken from other owners, those that others lose, and those that you release.
+	Ownership []event.OwnerChange `json:"ownership,omitempty"`
 	// The paths that were left to their owners.
 	Yielded []string `json:"yielded,omitempty"`
 	// Values that are kept because others set them by design.
@@ -60,7 +63,7 @@ type comparedObject struct {
 func comparedOf(c event.Compared) comparedObject {
 	return comparedObject{
 		objectName: nameOf(c.Ref), Action: c.Action.Applied(), UID: c.UID, Reason: c.Reason, Source: sourceOf(c.Source), Error: faultOf(c.Err),
-		Changes: changesOf(c.Changes), Adopted: c.Adopted, Sharing: c.Sharing, Yielded: textsOf(c.Yielded), Left: contestedOf(c.Left),
+		Changes: changesOf(c.Changes), Adopted: c.Adopted, Sharing: c.Sharing, Ownership: c.Ownership, Yielded: textsOf(c.Yielded), Left: contestedOf(c.Left),
 	}
 }
 

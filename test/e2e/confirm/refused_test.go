@@ -13,7 +13,7 @@ func TestConfirmRefusedIsDocument(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := e2etest.Namespace(t, c)
 	set := []string{"-n", ns, "-f", e2etest.File(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`)}
-	const digest = "0123456789abcdef0123456789abcdef"
+	const digest = "v2-0123456789abcdef0123456789abcdef"
 	r := e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "-o", "json", "--confirm=" + digest}, set...)...).Ends(t, 1)
 	var document struct {
 		Kind  string

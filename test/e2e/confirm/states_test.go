@@ -38,7 +38,7 @@ const (
 	// In client-side apply's hands, until the run adopts it.
 	statesAdopted  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: d}, data: {k: "1"}}`
 	statesReviewed = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "2"}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {same: "1"}}, data: {k: "2"}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: "2"}}
 ---
@@ -65,9 +65,17 @@ func newSmall(t *testing.T, c *cluster.Cluster) small {
 	s := small{c: c, ns: e2etest.Namespace(t, c)}
 	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", s.ns, "-f", e2etest.File(t, statesBefore), "--apply-set=shop").Ends(t, 0)
 	e2etest.Kubectl(t, c, "apply", "-n", s.ns, "-f", e2etest.File(t, statesAdopted))
+	s.label(t, "first")
 	s.args = []string{"-n", s.ns, "--apply-set=shop", "--prune", "--recreate=configmap/r", "-f", e2etest.File(t, statesReviewed)}
 	s.plan = e2etest.Confirmable(t, c, s.args...)
 	return s
+}
+
+// label sets a label that the run shares with this owner, because the manifest sets the same value.
+func (s small) label(t *testing.T, owner string) {
+	t.Helper()
+	e2etest.Kubectl(t, s.c, "apply", "--server-side", "-n", s.ns, "--field-manager="+owner, "-f",
+		e2etest.File(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {same: "1"}}}`))
 }
 
 func (s small) confirm(plan string) []string {
@@ -132,17 +140,18 @@ func (s small) refused(t *testing.T, plan, why string) {
 }
 
 // A plan is continued if each object is as before the run or as reviewed; a recreated one may also
-// be gone, as if the run was cut after the deletion.
+// be gone, as if the run was cut after the deletion. An object that was made again, with the same content,
+// is another one, and a field with another owner is not as reviewed.
 func TestConfirmContinues(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
 	random := e2etest.Randomly(t)
 	usual := []string{"before", "reviewed", "otherwise"}
 	var states [][]string
-	for _, a := range usual {
+	for _, a := range append(usual, "again", "shared") {
 		for _, n := range usual {
 			for _, s := range usual {
-				for _, r := range append(usual, "gone") {
+				for _, r := range append(usual, "gone", "again") {
 					for _, old := range []string{"before", "gone"} {
 						states = append(states, []string{a, n, s, r, old})
 					}
@@ -151,19 +160,26 @@ func TestConfirmContinues(t *testing.T) {
 		}
 	}
 	random.Shuffle(len(states), func(i, j int) { states[i], states[j] = states[j], states[i] })
-	objects := map[string]string{}
-	for object := range strings.SplitSeq(statesReviewed, "---\n") {
-		objects[object[strings.Index(object, "name: ")+6:strings.Index(object, "},")]] = object
+	byName := func(text string) map[string]string {
+		objects := map[string]string{}
+		for object := range strings.SplitSeq(text, "---\n") {
+			_, name, _ := strings.Cut(object, "name: ")
+			objects[name[:strings.IndexAny(name, ",}")]] = object
+		}
+		return objects
 	}
-	for _, state := range states[:circle.Of(6, len(states), len(states))] {
+	objects, former := byName(statesReviewed), byName(statesBefore)
+	for _, state := range states[:circle.Of(8, 200, len(states))] {
 		t.Run(strings.Join(state, " "), func(t *testing.T) {
 			set := newSmall(t, c)
 			var write []string
 			for i, name := range []string{"a", "new", "s", "r"} {
-				if name == "r" && state[i] != "before" {
-					e2etest.Kubectl(t, c, "delete", "cm/r", "-n", set.ns)
+				if name == "r" && state[i] != "before" || state[i] == "again" {
+					e2etest.Kubectl(t, c, "delete", "cm/"+name, "-n", set.ns)
 				}
 				switch state[i] {
+				case "again":
+					write = append(write, former[name])
 				case "reviewed":
 					write = append(write, objects[name])
 				case "otherwise":
@@ -173,10 +189,16 @@ func TestConfirmContinues(t *testing.T) {
 			if len(write) > 0 {
 				e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", set.ns, "-f", e2etest.File(t, strings.Join(write, "---\n")), "--apply-set=shop").Ends(t, 0)
 			}
+			switch state[0] {
+			case "again":
+				set.label(t, "first")
+			case "shared":
+				set.label(t, "second")
+			}
 			if state[4] == "gone" {
 				e2etest.Kubectl(t, c, "delete", "cm/old", "-n", set.ns)
 			}
-			if slices.Contains(state, "otherwise") {
+			if slices.ContainsFunc(state, func(s string) bool { return s == "otherwise" || s == "again" || s == "shared" }) {
 				set.refused(t, set.plan, "nothing was written")
 				return
 			}
@@ -220,7 +242,7 @@ func TestConfirmCut(t *testing.T) {
 	}
 }
 
-// answerer is an admission webhook that changes or refuses two of the ConfigMaps.
+// answerer is an admission webhook that changes or refuses two of the ConfigMaps, and a Secret.
 func answerer(t *testing.T, c *cluster.Cluster, ns, answer string, dryRunsToo bool) {
 	t.Helper()
 	called := make(chan struct{})
@@ -239,12 +261,12 @@ func answerer(t *testing.T, c *cluster.Cluster, ns, answer string, dryRunsToo bo
 		response := map[string]any{"uid": review.Request.UID, "allowed": true}
 		patch := map[string]string{
 			"drop":   `[{"op":"remove","path":"/data/k"}]`,
-			"change": `[{"op":"replace","path":"/data/k","value":"9"}]`,
-			"add":    `[{"op":"add","path":"/data/added","value":"9"}]`,
+			"change": `[{"op":"replace","path":"/data/k","value":"bmluZQ=="}]`,
+			"add":    `[{"op":"add","path":"/data/added","value":"bmluZQ=="}]`,
 		}[answer]
 		name := review.Request.Name
 		switch {
-		case name != "a" && name != "new" || review.Request.DryRun && !dryRunsToo:
+		case name != "a" && name != "new" && name != "t" || review.Request.DryRun && !dryRunsToo:
 		case answer == "refuse":
 			response["allowed"], response["status"] = false, map[string]any{"message": "refused by the test"}
 		case patch != "":
@@ -260,7 +282,7 @@ func answerer(t *testing.T, c *cluster.Cluster, ns, answer string, dryRunsToo bo
 			"name": "answers.example.com", "clientConfig": map[string]any{"url": server.URL, "caBundle": ca}, "sideEffects": "None",
 			"admissionReviewVersions": []any{"v1"},
 			"rules": []any{map[string]any{
-				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}, "operations": []any{"CREATE", "UPDATE"},
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps", "secrets"}, "operations": []any{"CREATE", "UPDATE"},
 			}},
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": ns}},
 		}},
@@ -308,7 +330,7 @@ func TestConfirmAdmission(t *testing.T) {
 			was := set.data(t)
 			r := e2etest.Plugin(t, c.KubeconfigPath, set.confirm(plan)...)
 			now := set.data(t)
-			want := map[string]string{"pass": `{"k":"2"}`, "drop": "", "change": `{"k":"9"}`, "add": `{"added":"9","k":"2"}`}[tt.answer]
+			want := map[string]string{"pass": `{"k":"2"}`, "drop": "", "change": `{"k":"bmluZQ=="}`, "add": `{"added":"bmluZQ==","k":"2"}`}[tt.answer]
 			for _, name := range []string{"a", "new"} {
 				if tt.answer == "refuse" {
 					want = was[name]
@@ -324,6 +346,15 @@ func TestConfirmAdmission(t *testing.T) {
 				r.Ends(t, 1).Says(t, "refused by the test")
 			default:
 				r.Ends(t, 1).Says(t, "written, but not as reviewed: .data."+map[bool]string{true: "added", false: "k"}[tt.answer == "add"])
+				if tt.answer == "add" {
+					break
+				}
+				r.Matches(t, `(?m)secret/t -n .*\n?.*written, but not as reviewed: `+map[string]string{
+					"drop": `\.data\.k: reviewed nothing → \*\*\*, now unchanged$`, "change": `\.data\.k: reviewed nothing → \*\*\*, now nothing → \*\*\*, with another value$`,
+				}[tt.answer])
+			}
+			if text := r.Stdout.String() + r.Stderr.String(); strings.Contains(text, "password-") || strings.Contains(text, "cGFzc3dvcmQt") {
+				t.Errorf("the output contains a value of a Secret: %s", r)
 			}
 			if e2etest.Kubectl(t, c, "get", "cm/old", "-n", set.ns, "--ignore-not-found", "-o", "name") == "" && r.Cmd.ProcessState.ExitCode() != 0 {
 				t.Errorf("a failed run pruned: %s", r)
@@ -439,7 +470,7 @@ func TestConfirmEdited(t *testing.T) {
 			if r.Cmd.ProcessState.ExitCode() == 0 {
 				accepted++
 				set.isReviewed(t, r)
-				if shows := []string{".changes", ".action", ".name ", ".kind ", ".digest", ".content", ".uid", ".values"}; slices.ContainsFunc(shows, func(part string) bool {
+				if shows := []string{".changes", ".action", ".name ", ".kind ", ".digest", ".content", ".uid", ".ownership", ".values"}; slices.ContainsFunc(shows, func(part string) bool {
 					return strings.Contains(name+" ", part)
 				}) && !ownersAge.MatchString(name) {
 					t.Errorf("the edited plan is accepted: %s", r)

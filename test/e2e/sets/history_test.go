@@ -79,11 +79,11 @@ func TestRollback(t *testing.T) {
 	if got := e2etest.ValueOf(t, c, ns, "cm-0000"); got != "2" {
 		t.Fatalf("the value is %s without a confirmation, want 2", got)
 	}
-	digest := regexp.MustCompile(`--confirm=([0-9a-f]{32})`).FindStringSubmatch(shown.Stderr.String())
+	digest := regexp.MustCompile(`--confirm=(v2-[0-9a-f]{32})`).FindStringSubmatch(shown.Stderr.String())
 	if digest == nil {
 		t.Fatalf("no digest: %s", shown)
 	}
-	back("--confirm=0123456789abcdef0123456789abcdef").Ends(t, 1).Says(t, "does not match what")
+	back("--confirm=v2-0123456789abcdef0123456789abcdef").Ends(t, 1).Says(t, "does not match what")
 	var document struct {
 		Digest  string
 		Objects []struct{ Action string }

@@ -11,7 +11,7 @@ import (
 // confirmation returns the digest with which a refused run can be confirmed.
 func confirmation(t *testing.T, r *e2etest.Run) string {
 	t.Helper()
-	digest := regexp.MustCompile(`--confirm=([0-9a-f]{32})`).FindStringSubmatch(r.Stderr.String())
+	digest := regexp.MustCompile(`--confirm=(v2-[0-9a-f]{32})`).FindStringSubmatch(r.Stderr.String())
 	if digest == nil {
 		t.Fatalf("no digest: %s", r)
 	}
