@@ -20,6 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -303,15 +304,7 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 		return err
 	}
 	found := l.plan.Stored(now)
-	var lines []string
-	if p.Answer != nil {
-		// Stored does not see a field that admission adds only to the write, because no manager of ours owns it.
-		for _, added := range predict.Dropped(p.Answer, answer) {
-			if !slices.ContainsFunc(found, func(d review.Difference) bool { return d.Path == added.Path.String() }) {
-				lines = append(lines, added.Path.String()+": reviewed unchanged, now added")
-			}
-		}
-	}
+	lines := besides(&stored, l.predicted(p), now, found)
 	if len(found)+len(lines) == 0 {
 		return nil
 	}
@@ -320,6 +313,49 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 	}
 	return object.Hinted("an admission webhook or policy treats a dry run differently from a write",
 		"written, but not as reviewed: %s", strings.Join(lines, "; "))
+}
+
+// predicted returns the answer to the dry run before the write; nil if there was none. An apply needs
+// none for a new object, but the comparison has sent one.
+func (l *lookahead) predicted(p *predict.Prediction) *unstructured.Unstructured {
+	if p.Answer != nil {
+		return p.Answer
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j := l.judged[p.Item.Key()]; p.Live == nil && j.version == "" && j.prediction != nil {
+		return j.prediction.Answer
+	}
+	return nil
+}
+
+// besides describes the differences between a write and its dry run in fields that are not ours, and that
+// are no part of the outcome: fields that admission adds, changes or removes only in the write.
+func besides(stored *predict.Prediction, predicted *unstructured.Unstructured, now event.Compared, found []review.Difference) []string {
+	if predicted == nil {
+		return nil
+	}
+	var lines []string
+	for _, added := range predict.Dropped(predicted, stored.Answer) {
+		// The server gives the token volume of each new Pod a random name.
+		if strings.Contains(added.Path.String(), `[name="kube-api-access-`) {
+			continue
+		}
+		if !slices.ContainsFunc(found, func(d review.Difference) bool { return d.Path == added.Path.String() }) {
+			lines = append(lines, added.Path.String()+": reviewed unchanged, now added")
+		}
+	}
+	if stored.Live == nil {
+		return lines
+	}
+	for _, s := range review.Strayed(stored.Live, predicted, stored.Answer) {
+		if slices.ContainsFunc(now.Changes, func(c managedfields.Change) bool { return c.Path.HasPrefix(s.Path) || s.Path.HasPrefix(c.Path) }) ||
+			slices.ContainsFunc(found, func(d review.Difference) bool { return d.Path == s.Path.String() }) {
+			continue
+		}
+		lines = append(lines, s.Path.String()+": reviewed unchanged, now "+map[bool]string{true: "removed", false: "changed"}[s.Gone])
+	}
+	return lines
 }
 
 // Live returns objects that the comparison has just read, without sending another request.

@@ -262,6 +262,8 @@ func answerer(t *testing.T, c *cluster.Cluster, ns, answer string, dryRunsToo bo
 		patch := map[string]string{
 			"drop":   `[{"op":"remove","path":"/data/k"}]`,
 			"change": `[{"op":"replace","path":"/data/k","value":"bmluZQ=="}]`,
+			"stray":  `[{"op":"replace","path":"/metadata/labels/theirs","value":"nine"}]`,
+			"unset":  `[{"op":"remove","path":"/metadata/labels/theirs"}]`,
 			"add":    `[{"op":"add","path":"/data/added","value":"bmluZQ=="}]`,
 		}[answer]
 		name := review.Request.Name
@@ -269,7 +271,7 @@ func answerer(t *testing.T, c *cluster.Cluster, ns, answer string, dryRunsToo bo
 		case name != "a" && name != "new" && name != "t" || review.Request.DryRun && !dryRunsToo:
 		case answer == "refuse":
 			response["allowed"], response["status"] = false, map[string]any{"message": "refused by the test"}
-		case patch != "":
+		case patch != "" && (name == "a" || answer != "stray" && answer != "unset"):
 			response["patchType"], response["patch"] = "JSONPatch", []byte(patch)
 		}
 		_ = json.NewEncoder(out).Encode(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
@@ -314,13 +316,14 @@ func TestConfirmAdmission(t *testing.T) {
 		dryRunsToo bool
 	}
 	var all []admission
-	for _, answer := range []string{"pass", "refuse", "drop", "change", "add"} {
+	for _, answer := range []string{"pass", "refuse", "drop", "change", "add", "stray", "unset"} {
 		all = append(all, admission{answer, false}, admission{answer, true})
 	}
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, tt := range all[:circle.Of(4, len(all), len(all))] {
 		t.Run(fmt.Sprintf("%s %v", tt.answer, tt.dryRunsToo), func(t *testing.T) {
 			set := newSmall(t, c)
+			e2etest.Kubectl(t, c, "label", "cm/a", "-n", set.ns, "theirs=1", "--field-manager=other")
 			answerer(t, c, set.ns, tt.answer, tt.dryRunsToo)
 			if tt.answer == "refuse" && tt.dryRunsToo {
 				set.refusedByDryRun(t)
@@ -330,7 +333,7 @@ func TestConfirmAdmission(t *testing.T) {
 			was := set.data(t)
 			r := e2etest.Plugin(t, c.KubeconfigPath, set.confirm(plan)...)
 			now := set.data(t)
-			want := map[string]string{"pass": `{"k":"2"}`, "drop": "", "change": `{"k":"bmluZQ=="}`, "add": `{"added":"bmluZQ==","k":"2"}`}[tt.answer]
+			want := map[string]string{"stray": `{"k":"2"}`, "unset": `{"k":"2"}`, "pass": `{"k":"2"}`, "drop": "", "change": `{"k":"bmluZQ=="}`, "add": `{"added":"bmluZQ==","k":"2"}`}[tt.answer]
 			for _, name := range []string{"a", "new"} {
 				if tt.answer == "refuse" {
 					want = was[name]
@@ -344,14 +347,17 @@ func TestConfirmAdmission(t *testing.T) {
 				r.Ends(t, 0)
 			case tt.answer == "refuse":
 				r.Ends(t, 1).Says(t, "refused by the test")
+			case tt.answer == "stray":
+				r.Ends(t, 1).Says(t, "written, but not as reviewed: .metadata.labels.theirs: reviewed unchanged, now changed")
+			case tt.answer == "unset":
+				r.Ends(t, 1).Says(t, "written, but not as reviewed: .metadata.labels.theirs: reviewed unchanged, now removed")
 			default:
 				r.Ends(t, 1).Says(t, "written, but not as reviewed: .data."+map[bool]string{true: "added", false: "k"}[tt.answer == "add"])
-				if tt.answer == "add" {
-					break
-				}
 				r.Matches(t, `(?m)secret/t -n .*\n?.*written, but not as reviewed: `+map[string]string{
 					"drop": `\.data\.k: reviewed nothing → \*\*\*, now unchanged$`, "change": `\.data\.k: reviewed nothing → \*\*\*, now nothing → \*\*\*, with another value$`,
+					"add": `\.data\.added: reviewed unchanged, now added$`,
 				}[tt.answer])
+				r.Matches(t, "failed +configmap/new")
 			}
 			if text := r.Stdout.String() + r.Stderr.String(); strings.Contains(text, "password-") || strings.Contains(text, "cGFzc3dvcmQt") {
 				t.Errorf("the output contains a value of a Secret: %s", r)
