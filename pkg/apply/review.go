@@ -29,9 +29,9 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 
 // binds reports whether the stored object must be as the review predicted it. Admission can treat a
 // dry run differently from a write. No dry run has predicted an unchecked object, nor an object whose
-// CRD this run has changed; a recreation is compared only before the deletion.
+// CRD this run has changed.
 func (e *Engine) binds(t *target) bool {
-	return e.Review != nil && e.DryRun == object.DryRunNone && t.anew == nil && t.Unchecked == "" && !t.reached &&
+	return e.Review != nil && e.DryRun == object.DryRunNone && t.Unchecked == "" && !t.reached &&
 		!e.changedCRD(t.Item, event.Created, event.Configured)
 }
 

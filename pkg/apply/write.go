@@ -309,6 +309,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 		e.fail(ctx, t.Item, errNameTaken)
 		return
 	}
+	t.Answer = t.anew.Answer
 	answer, err := e.send(ctx, t)
 	switch {
 	case err == nil:

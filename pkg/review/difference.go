@@ -118,14 +118,19 @@ func (o Outcome) isTaking() bool {
 }
 
 // Stored returns the differences between the plan and the outcome of a write. In contrast to
-// Confirms, it compares the fields of a new object. An unchecked object has no differences.
-func (p *Plan) Stored(c event.Compared) []Difference {
+// Confirms, it compares the fields of a new object. An unchecked object has no differences. A
+// recreated one is compared with predicted, which are its fields by the dry run that was reviewed; nil
+// if they are unknown.
+func (p *Plan) Stored(c event.Compared, predicted map[string]any) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key, now := c.Ref.Key(), OutcomeOf(c)
 	was, secret := p.secrets[key]
 	if !secret {
 		was = of(p.outcomes, key, c.Ref)
+	}
+	if was.Action == event.Recreate && predicted != nil {
+		was.Action, was.After = event.Create, predicted
 	}
 	if was.Unchecked || was.Action != event.Create && was.Action != event.Update {
 		return nil

@@ -125,11 +125,11 @@ func TestStoredHidesSecrets(t *testing.T) {
 	const reviewed, now = "c2VjcmV0", "b3RoZXI="
 	p, stored := withSecret(reviewed), secret(now)
 	stored.After["data"].(map[string]any)["added"] = now
-	if got := namesOfDifferences(p.Stored(stored)); got != `token .data.added: update, null>"***"
+	if got := namesOfDifferences(p.Stored(stored, nil)); got != `token .data.added: update, null>"***"
 token .data.token: null>"***", null>"***"` {
 		t.Errorf("got:\n%s", got)
 	}
-	if got := p.Stored(secret(reviewed)); len(got) > 0 {
+	if got := p.Stored(secret(reviewed), nil); len(got) > 0 {
 		t.Errorf("the reviewed Secret: %s", namesOfDifferences(got))
 	}
 }

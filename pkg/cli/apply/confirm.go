@@ -303,8 +303,19 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	found := l.plan.Stored(now)
-	lines := besides(&stored, l.predicted(p), now, found)
+	found, lines := l.plan.Stored(now, nil), []string(nil)
+	if predicted := l.predicted(p); l.recreates(p) && predicted != nil {
+		// The dry run had another name, so only our fields are comparable.
+		anew := *p
+		anew.Answer = predicted
+		then, err := l.engine.Outcome(&anew, nil)
+		if err != nil {
+			return err
+		}
+		found = l.plan.Stored(now, then.After)
+	} else {
+		lines = besides(&stored, predicted, now, found)
+	}
 	if len(found)+len(lines) == 0 {
 		return nil
 	}
@@ -327,6 +338,13 @@ func (l *lookahead) predicted(p *predict.Prediction) *unstructured.Unstructured 
 		return j.prediction.Answer
 	}
 	return nil
+}
+
+// recreates reports whether the object existed at the time of the comparison, and is new now.
+func (l *lookahead) recreates(p *predict.Prediction) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return p.Live == nil && l.judged[p.Item.Key()].version != ""
 }
 
 // besides describes the differences between a write and its dry run in fields that are not ours, and that
