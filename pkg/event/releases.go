@@ -26,6 +26,10 @@ const (
 // Release forecasts the next upgrade of one Helm release.
 type Release struct {
 	Namespace, Name string
+	// Driver is the storage of the release: secret or configmap. Twice means that a release of this name is
+	// also in the other one.
+	Driver string
+	Twice  bool
 	// Revision is the newest revision, and Status its status in Helm.
 	Revision int
 	Status   string

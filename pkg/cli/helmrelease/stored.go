@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,14 +32,15 @@ type Server interface {
 type Place struct {
 	Kind   schema.GroupVersionKind
 	Fields string
+	Driver string
 }
 
 // Places returns the kinds in which Helm can store releases: Secrets, and ConfigMaps if
 // HELM_DRIVER=configmap. Releases in a SQL database cannot be read.
 func Places() []Place {
 	return []Place{
-		{corev1.SchemeGroupVersion.WithKind("Secret"), "type=" + inventory.SecretType},
-		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), ""},
+		{corev1.SchemeGroupVersion.WithKind("Secret"), "type=" + inventory.SecretType, inventory.InSecrets},
+		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), "", inventory.InConfigMaps},
 	}
 }
 
@@ -55,18 +57,22 @@ func (*NotFoundError) Hint() string {
 }
 
 // Find returns the stored revisions of one release, or a *NotFoundError. It reads ConfigMaps only if
-// no Secret stores the release.
+// no Secret stores the release or, as Helm does, if HELM_DRIVER=configmap.
 func Find(ctx context.Context, server Server, named inventory.Release) (inventory.Revisions, error) {
 	which := object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}
-	for i, place := range Places() {
+	places := Places()
+	if strings.HasPrefix(os.Getenv("HELM_DRIVER"), inventory.InConfigMaps) { // Helm accepts the plural, too.
+		slices.Reverse(places)
+	}
+	for i, place := range places {
 		all := inventory.Stored{}
 		err := server.Select(ctx, place.Kind, which, place.Fields, all.Add)
 		switch {
 		case i > 0 && apierrors.IsForbidden(err): // Secrets, the usual place, have no such release.
 		case err != nil:
 			return inventory.Revisions{}, err
-		case all[named].Last != nil:
-			return all[named], nil
+		case all[inventory.StoredRelease{Release: named, Driver: place.Driver}].Last != nil:
+			return all[inventory.StoredRelease{Release: named, Driver: place.Driver}], nil
 		}
 	}
 	return inventory.Revisions{}, &NotFoundError{named}

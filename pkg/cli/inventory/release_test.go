@@ -60,7 +60,7 @@ func TestStored(t *testing.T) {
 		for _, u := range tt.stored {
 			all.Add(u)
 		}
-		got, found := all[inventory.Release{}]
+		got, found := all[inventory.StoredRelease{Driver: inventory.InSecrets}]
 		if !found || got.Last.GetName() != tt.last || got.Base().GetName() != tt.base {
 			t.Errorf("%s: last %v, base %v", name, got.Last, got.Base())
 		}

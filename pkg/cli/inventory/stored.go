@@ -8,7 +8,29 @@ import (
 
 // Stored are the revisions that Helm stored of each release, as far as they matter for the next
 // upgrade.
-type Stored map[Release]Revisions
+type Stored map[StoredRelease]Revisions
+
+// StoredRelease identifies a release in one storage. Helm reads only one of them, so two releases in Secrets
+// and ConfigMaps can have the same name.
+type StoredRelease struct {
+	Release
+	Driver string
+}
+
+// These are the values of Helm's variable HELM_DRIVER for the storage in Secrets, the default, and in
+// ConfigMaps.
+const (
+	InSecrets    = "secret"
+	InConfigMaps = "configmap"
+)
+
+// DriverOf returns the storage to which a revision belongs.
+func DriverOf(stored *unstructured.Unstructured) string {
+	if stored.GetKind() == "ConfigMap" {
+		return InConfigMaps
+	}
+	return InSecrets
+}
 
 // Revisions are the Secrets or ConfigMaps of two revisions of a release.
 type Revisions struct {
@@ -22,7 +44,7 @@ func (s Stored) Add(u *unstructured.Unstructured) {
 	if !is {
 		return
 	}
-	of := Release{Namespace: u.GetNamespace(), Name: u.GetLabels()["name"]}
+	of := StoredRelease{Release{Namespace: u.GetNamespace(), Name: u.GetLabels()["name"]}, DriverOf(u)}
 	r := s[of]
 	later := func(than *unstructured.Unstructured) bool {
 		if than == nil {

@@ -345,6 +345,9 @@ func (r *release) next(owners []string, settled bool) string {
 	if r.out.Manager != inventory.Manager {
 		line += " --to=" + text.ShellQuote(r.out.Manager)
 	}
+	if r.out.Twice {
+		line = "HELM_DRIVER=" + r.out.Driver + " " + line
+	}
 	if r.chart != "" {
 		line += " --" + helmrelease.ChartOutputFlag + "=" + text.ShellQuote(r.chart)
 	}

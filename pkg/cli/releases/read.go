@@ -31,6 +31,8 @@ type reader struct {
 	// own is the namespace of the connection.
 	own    string
 	unread []event.Unread
+	// next is the manifest in the chart output.
+	next string
 }
 
 func (r *reader) read(ctx context.Context) (event.Releases, error) {
@@ -51,7 +53,7 @@ func (r *reader) read(ctx context.Context) (event.Releases, error) {
 		out.Found = append(out.Found, one.out)
 	}
 	slices.SortFunc(out.Found, func(a, b event.Release) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), -strings.Compare(a.Driver, b.Driver))
 	})
 	out.Unread = r.unread
 	return out, nil
@@ -80,6 +82,10 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 		if err != nil {
 			return nil, err
 		}
+		for _, driver := range []string{inventory.InSecrets, inventory.InConfigMaps} {
+			_, is := stored[inventory.StoredRelease{Release: named.Release, Driver: driver}]
+			one.out.Twice = one.out.Twice || is && driver != named.Driver
+		}
 		all = append(all, one)
 	}
 	if r.chart != nil && len(all) == 0 && len(r.unread) == 0 {
@@ -97,9 +103,9 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 
 // release reads a stored release and the objects of its next upgrade. If a stored revision cannot be read,
 // only this release is unknown; an unusable chart ends the run, because the user named it.
-func (r *reader) release(ctx context.Context, named inventory.Release, revisions inventory.Revisions) (*release, error) {
+func (r *reader) release(ctx context.Context, named inventory.StoredRelease, revisions inventory.Revisions) (*release, error) {
 	out := &release{chart: r.chartFile, base: map[object.Key]*unstructured.Unstructured{}}
-	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Manifest: "the stored manifest"}
+	out.out = event.Release{Namespace: named.Namespace, Name: named.Name, Driver: named.Driver, Manifest: "the stored manifest"}
 	out.out.Revision, _ = strconv.Atoi(revisions.Last.GetLabels()["version"])
 	missed := func(u *unstructured.Unstructured, err error) *release {
 		out.out.Unread = append(out.out.Unread, event.Unread{Ref: object.RefOf(u), Err: err})
@@ -162,7 +168,10 @@ func (r *reader) first(ctx context.Context, named inventory.Release) (*release, 
 // takeChart replaces the stored manifest by the chart output.
 func (r *reader) takeChart(of *release) (err error) {
 	of.out.Manifest, of.Source = "the chart output", "the chart output"
-	of.Manifest, err = r.chart.Manifest()
+	if r.next == "" { // Standard input can be read only once.
+		r.next, err = r.chart.Manifest()
+	}
+	of.Manifest = r.next
 	return err
 }
 

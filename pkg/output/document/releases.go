@@ -21,8 +21,12 @@ type releasesResult struct {
 type releaseResult struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Revision  int    `json:"revision"`
-	Status    string `json:"status,omitempty"`
+	// Where Helm stores the release: secret or configmap, as in HELM_DRIVER.
+	Driver string `json:"driver,omitempty"`
+	// A release of this name is also stored in the other place.
+	Twice    bool   `json:"twice,omitempty"`
+	Revision int    `json:"revision"`
+	Status   string `json:"status,omitempty"`
 	// The field manager of the release.
 	Manager string `json:"manager"`
 	// True if the next upgrade is server-side.
@@ -78,7 +82,7 @@ func NewReleases(b output.Base) output.Results {
 
 func releaseOf(r event.Release) releaseResult {
 	out := releaseResult{
-		Namespace: r.Namespace, Name: r.Name, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
+		Namespace: r.Namespace, Name: r.Name, Driver: r.Driver, Twice: r.Twice, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
 		Manifest: r.Manifest, Objects: r.Objects, Forecast: r.Forecast, Conflicts: orEmpty(releaseConflictsOf(r.Conflicts)),
 		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), RefusalsServerSide: unreadOf(r.RefusalsServerSide), Unread: unreadOf(r.Unread),
 		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Autoscaled: namesOf(r.Autoscaled), Next: r.Next,

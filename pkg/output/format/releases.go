@@ -70,6 +70,9 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 			}
 		}
 	}
+	if r.Twice {
+		add("stored in %s: a release of this name is also in %s; Helm reads only those of HELM_DRIVER, which is secret by default", storage(r.Driver == "configmap"), storage(r.Driver != "configmap"))
+	}
 	if r.Refused != nil {
 		lines = append(lines, ErrorLines(r.Refused, 0)...)
 	}
@@ -114,6 +117,13 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 		add("next  %s", text.Printable(n))
 	}
 	return lines
+}
+
+func storage(inConfigMaps bool) string {
+	if inConfigMaps {
+		return "ConfigMaps"
+	}
+	return "Secrets"
 }
 
 // Releases summarizes the forecasts in one line.

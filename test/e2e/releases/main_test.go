@@ -107,6 +107,8 @@ func folder(t *testing.T, template string) string {
 // forecast is what the test reads of the verb's JSON.
 type forecast struct {
 	Namespace, Name string
+	Driver          string
+	Twice           bool
 	Revision        int
 	ServerSide      bool
 	Forecast        string
