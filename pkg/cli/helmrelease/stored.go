@@ -92,6 +92,13 @@ func Refused(last inventory.HelmRelease) error {
 	return nil
 }
 
+// Reused returns the reason why Helm refuses a release whose name an uninstalled one still has, because its
+// history was kept (availableName in helm/helm, pkg/action/install.go).
+func Reused(last *unstructured.Unstructured) error {
+	return object.Hinted("helm upgrade --install or helm install --replace uses the name again",
+		"revision %s is uninstalled, but its history is kept: helm install and helm upgrade refuse the name", last.GetLabels()["version"])
+}
+
 // Object is an object of a release as Helm applies it.
 type Object struct {
 	Kind     object.Kind

@@ -74,8 +74,10 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 		}
 	}
 	var all []*release
+	var kept *unstructured.Unstructured
 	for named, revisions := range stored {
 		if revisions.Last.GetLabels()["status"] == "uninstalled" {
+			kept = revisions.Last
 			continue
 		}
 		one, err := r.release(ctx, named, revisions)
@@ -90,6 +92,9 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 	}
 	if r.chart != nil && len(all) == 0 && len(r.unread) == 0 {
 		one, err := r.first(ctx, inventory.Release{Namespace: namespace, Name: r.name})
+		if err == nil && kept != nil {
+			one.out.Refused = helmrelease.Reused(kept)
+		}
 		return []*release{one}, err
 	}
 	if r.name != "" && len(all) == 0 && len(r.unread) == 0 {

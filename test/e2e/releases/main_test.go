@@ -118,15 +118,15 @@ type forecast struct {
 	Refusals        []named
 	// RefusalsServerSide are those with --server-side=true.
 	RefusalsServerSide []named
+	Unread             []named
 	Gone               []named
 	Deletes            []named
-	Unread             []named
 	Autoscaled         []named
 	Foreign            []struct {
 		Kind, Name, Owner string
 		Absent            bool
 	}
-	Refused *struct{ Message string }
+	Refused *struct{ Message, Hint string }
 	Next    []string
 }
 
