@@ -199,6 +199,7 @@ func (r *release) compare(next, before []helmrelease.Object) {
 		if !seen[o.Ref.Key()] && o.Ref.Name != "" {
 			r.leaving = append(r.leaving, &piece{Object: o})
 		}
+		seen[o.Ref.Key()] = true // Helm accepts an object that a manifest contains twice.
 	}
 	r.out.Objects = len(r.pieces) + len(r.out.Refusals)
 }
