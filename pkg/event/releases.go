@@ -59,6 +59,8 @@ type Release struct {
 	Autoscaled []object.Ref
 	// Foreign lists the objects that carry the marks of another release.
 	Foreign []ForeignObject
+	// Orphans lists the objects that only failed revisions contain.
+	Orphans []Orphan
 	// Next lists commands that make a server-side upgrade succeed, and those that keep an object which
 	// another release has taken over.
 	Next []string
@@ -76,6 +78,15 @@ type ForeignObject struct {
 	Owner string
 	// Absent means that the owner does not exist any more.
 	Absent bool
+}
+
+// Orphan is a live object of a release that no revision contains which succeeded.
+type Orphan struct {
+	Ref object.Ref
+	// Revision is the last failed revision with the object.
+	Revision int
+	// Listed means that the next manifest contains it. Otherwise Helm neither updates nor deletes it.
+	Listed bool
 }
 
 func (Releases) event() {}

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -36,6 +37,8 @@ func DriverOf(stored *unstructured.Unstructured) string {
 type Revisions struct {
 	// Last is the newest revision, and Deployed the newest one that succeeded; nil if there is none.
 	Last, Deployed *unstructured.Unstructured
+	// Failed are those that did not succeed, in no order. Helm may have created some of their objects.
+	Failed []*unstructured.Unstructured
 }
 
 // Add adds a revision. Objects that only have Helm's labels are ignored.
@@ -56,8 +59,11 @@ func (s Stored) Add(u *unstructured.Unstructured) {
 	if later(r.Last) {
 		r.Last = u
 	}
-	if u.GetLabels()["status"] == "deployed" && later(r.Deployed) {
+	switch status := u.GetLabels()["status"]; {
+	case status == "deployed" && later(r.Deployed):
 		r.Deployed = u
+	case status == "failed", strings.HasPrefix(status, "pending-"):
+		r.Failed = append(r.Failed, u)
 	}
 	s[of] = r
 }

@@ -36,6 +36,10 @@ type release struct {
 	pieces   []*piece
 	// leaving are the objects that the next manifest lacks.
 	leaving []*piece
+	// failed is the last failed revision with an object that the base lacks. orphans are those of these
+	// objects that the next manifest lacks, too.
+	failed  map[object.Key]int
+	orphans []*piece
 	out     event.Release
 	// isRead means that the newest revision was decoded.
 	isRead bool
@@ -168,6 +172,7 @@ func (r *release) judge() {
 	// The proposed give selects all objects of the release, so it would take the marks of a foreign object, too.
 	maps.DeleteFunc(owners, func(manager string, _ bool) bool { return movers[manager] })
 	moves = append(moves, r.judgeLeaving()...)
+	r.judgeFailed()
 	switch {
 	case out.Refused != nil, len(out.Refusals) > 0, out.ServerSide && len(out.Conflicts) > 0:
 		out.Forecast = event.UpgradeFails

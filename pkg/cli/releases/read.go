@@ -149,6 +149,7 @@ func (r *reader) release(ctx context.Context, named inventory.StoredRelease, rev
 		}
 	}
 	out.compare(next, before)
+	r.failed(ctx, out, revisions.Failed)
 	return out, nil
 }
 
@@ -235,7 +236,7 @@ func (r *reader) live(ctx context.Context, all []*release) {
 	}
 	kinds := map[schema.GroupVersionKind]read{}
 	for _, one := range all {
-		for _, p := range slices.Concat(one.pieces, one.leaving) {
+		for _, p := range slices.Concat(one.pieces, one.leaving, one.orphans) {
 			of, known := kinds[p.Kind.GVK]
 			if !known {
 				of = read{p.Kind, map[object.Ref][]*piece{}}

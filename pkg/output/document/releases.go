@@ -50,6 +50,8 @@ type releaseResult struct {
 	// The objects whose replicas the upgrade sets, although an autoscaler sets them, too.
 	Autoscaled []objectName    `json:"autoscaled,omitempty"`
 	Foreign    []foreignObject `json:"foreign,omitempty"`
+	// The objects that only failed revisions contain.
+	Orphans []orphan `json:"orphans,omitempty"`
 	// The commands that settle the conflicts, and that keep objects which another release has taken over.
 	Next []string `json:"next,omitempty"`
 }
@@ -64,6 +66,14 @@ type foreignObject struct {
 	Owner string `json:"owner"`
 	// The owner is not installed.
 	Absent bool `json:"absent,omitempty"`
+}
+
+type orphan struct {
+	objectName
+	// The last failed revision with the object.
+	Revision int `json:"revision"`
+	// The next manifest contains it. Otherwise Helm neither updates nor deletes it.
+	Listed bool `json:"listed,omitempty"`
 }
 
 // NewReleases returns the document of the "releases" verb.
@@ -89,6 +99,9 @@ func releaseOf(r event.Release) releaseResult {
 	}
 	for _, f := range r.Foreign {
 		out.Foreign = append(out.Foreign, foreignObject{nameOf(f.Ref), f.Owner, f.Absent})
+	}
+	for _, o := range r.Orphans {
+		out.Orphans = append(out.Orphans, orphan{nameOf(o.Ref), o.Revision, o.Listed})
 	}
 	return out
 }

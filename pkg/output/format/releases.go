@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -112,6 +113,13 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 	}
 	for _, ref := range r.Deleted {
 		add("deletes  %s", Name(ref))
+	}
+	for _, o := range r.Orphans {
+		fate := "Helm neither updates nor deletes it; if it is not needed: " + command.Kubectl("delete") + " " + o.Ref.String()
+		if o.Listed {
+			fate = "if the next manifest lacks it, Helm will not delete it"
+		}
+		add("orphan   %s: only revision %d, which failed, contains it; %s", Name(o.Ref), o.Revision, fate)
 	}
 	for _, n := range r.Next {
 		add("next  %s", text.Printable(n))

@@ -126,6 +126,11 @@ type forecast struct {
 		Kind, Name, Owner string
 		Absent            bool
 	}
+	Orphans []struct {
+		Name     string
+		Revision int
+		Listed   bool
+	}
 	Refused *struct{ Message, Hint string }
 	Next    []string
 }
