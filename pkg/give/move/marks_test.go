@@ -59,7 +59,7 @@ func markedBy(all ...Tool) *unstructured.Unstructured {
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
 	u.SetManagedFields([]metav1.ManagedFieldsEntry{{
-		Manager: "other", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:a":{}}}`)},
+		Manager: "other", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`),
 	}})
 	return u
 }
