@@ -155,7 +155,8 @@ func (c *Client) sendManagedFields(
 		fields = []any{map[string]any{}}
 	}
 	body, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
+		// An object can have none, so that there is nothing to replace.
+		{"op": "add", "path": "/metadata/managedFields", "value": fields},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	})
 	if err != nil {

@@ -218,8 +218,8 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	without := adopt.WithoutSurplus(answer, surplus, in.Body)
 	if without == nil {
 		without = adopt.Without(answer, gone, emptied...)
-	} else if more := adopt.Without(without, gone, emptied...); more != nil {
-		without = more
+	} else if more := adopt.Without(without, slices.Concat(gone, emptied)); more != nil {
+		without = more // The surplus was perhaps all that was left in the emptied maps.
 	}
 	if without != nil {
 		restoreAlias(in.Body, without)

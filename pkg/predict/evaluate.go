@@ -256,9 +256,15 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// NoChange reports whether the apply can be skipped because it changes neither content nor owners.
+// NoChange reports whether the apply can be skipped because it changes neither content nor owners. If the
+// manifest sets nothing and the object has no owners, the server would only attribute all fields to
+// before-first-apply.
 func (p *Prediction) NoChange() bool {
-	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
+	if p.Live == nil || p.Answer == nil || p.Adopts() {
+		return false
+	}
+	isUnowned := len(p.Live.GetManagedFields()) == 0 && noop.SetsNothing(p.Body.Object)
+	return Same(p.Live, p.Answer) || isUnowned && sameContent(p.Live, p.Answer)
 }
 
 // View is an object before and after an apply, reduced to the fields that the manager owned or will

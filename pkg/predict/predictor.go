@@ -92,6 +92,8 @@ type Prediction struct {
 
 	// earlier lists the surplus that this run has already made ours, unless another client has written it since.
 	earlier []exclusive.Addition
+	// unrecorded contains the fields of a live object without any owner; nil if it has owners.
+	unrecorded *fieldpath.Set
 }
 
 // typeOf returns the compiled-in type of a kind; nil if there is none.

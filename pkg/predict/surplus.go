@@ -26,7 +26,7 @@ func (p Predictor) Additions(item plan.Item, live *unstructured.Unstructured, co
 
 func (p Predictor) additions(item plan.Item, live *unstructured.Unstructured, counts func(managedfields.Owner) bool) exclusive.Question {
 	return exclusive.Question{
-		Live: live, Manifest: item.Object, Manager: p.Manager, Counts: counts,
+		Live: live, Manifest: item.Object, Manager: p.Manager, Counts: counts, NamesOnly: noop.SetsNothing(item.Object.Object),
 		ByDesign: ByDesign(item.GVK.GroupKind(), item.Object),
 		Left: func(path fieldpath.Path, owners []managedfields.Owner) bool {
 			return p.Leaves(item, path, owners)
@@ -39,7 +39,7 @@ func (p Predictor) surplus(in *Prediction) exclusive.Question {
 	q := p.additions(in.Item, in.Live, func(o managedfields.Owner) bool { return p.Exclusive(in.Item, o) })
 	left := q.Left
 	q.Left = func(path fieldpath.Path, owners []managedfields.Owner) bool {
-		return left(path, owners) || in.Adoption.Drops(path, owners)
+		return left(path, owners) || len(owners) > 0 && in.Adoption.Drops(path, owners)
 	}
 	q.Sent = in.Body
 	return q
@@ -71,7 +71,7 @@ func (p Predictor) doubtSurplus(in *Prediction) error {
 // defaults, so findSurplus asks it for a new object. If the server refuses that, values that may be
 // defaults stay.
 func (p Predictor) findSurplus(ctx context.Context, server Server, in *Prediction) error {
-	in.Surplus, in.Undecided = nil, nil
+	in.Surplus, in.Undecided, in.unrecorded = nil, nil, nil
 	possible, err := p.possibleSurplus(in)
 	if err != nil || p.Exclusive == nil || in.Live == nil {
 		return err
@@ -85,6 +85,10 @@ func (p Predictor) findSurplus(ctx context.Context, server Server, in *Predictio
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
+		if q.Unrecorded, err = p.unrecorded(ctx, server, in); err != nil {
+			return err
+		}
+		in.unrecorded = q.Unrecorded
 		if in.Surplus, err = exclusive.Additions(q); err != nil {
 			return err
 		}
@@ -94,6 +98,28 @@ func (p Predictor) findSurplus(ctx context.Context, server Server, in *Predictio
 		}
 	}
 	return p.removeSurplus(in)
+}
+
+// unrecorded returns the fields of an object without any owner, or nil if it has owners. In the answer to an
+// apply, the server attributes these fields to before-first-apply, with the keys of list items.
+func (p Predictor) unrecorded(ctx context.Context, server Server, in *Prediction) (*fieldpath.Set, error) {
+	if len(in.Live.GetManagedFields()) > 0 || !noop.SetsNothing(in.Item.Object.Object) {
+		return nil, nil
+	}
+	how := p.probe()
+	how.Force = true
+	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := managedfields.Entries(answer)
+	out := fieldpath.NewSet()
+	for _, e := range entries {
+		if e.Manager == managedfields.BeforeFirstApply {
+			out = out.Union(e.Fields)
+		}
+	}
+	return out, err
 }
 
 // withAlias adds the deprecated alias of a Pod's serviceAccountName, from which the server would set the
@@ -145,7 +171,7 @@ func restoreAlias(body, without *unstructured.Unstructured) {
 func (p Predictor) removeSurplus(in *Prediction) error {
 	surplus := make([]adopt.Surplus, len(in.Surplus))
 	for i, a := range in.Surplus {
-		surplus[i] = adopt.Surplus{Path: a.Path, Owners: a.Owners}
+		surplus[i] = adopt.Surplus{Path: a.Path, Owners: a.Owners, Unrecorded: in.unrecorded}
 	}
 	var same bool
 	if in.Adoption, same = in.Adoption.Remove(in.Live, in.Body, surplus); !same {

@@ -88,9 +88,24 @@ func (w *world) changed() *fieldpath.Set {
 	for _, e := range w.lost {
 		candidates = candidates.Union(e.Fields)
 	}
+	if w.before.unmanaged {
+		candidates = candidates.Union(w.before.gone(w.after))
+	}
 	out := fieldpath.NewSet()
 	fieldpath.Each(candidates, func(p fieldpath.Path) {
 		if _, was := p.Get(w.before.object); was {
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	return out
+}
+
+// gone returns the fields that a later version lacks, without the status.
+func (v version) gone(later version) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	all := managedfields.Unrecorded(&unstructured.Unstructured{Object: v.object}).Fields
+	fieldpath.Each(all.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status"))), func(p fieldpath.Path) {
+		if _, stays := p.Get(later.object); !stays {
 			fieldpath.Insert(out, p.Clone())
 		}
 	})

@@ -71,7 +71,7 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 		return nil, unreturned, nil
 	}
 	if len(next) == 0 {
-		return []any{map[string]any{}}, unreturned, nil
+		return []any{}, unreturned, nil
 	}
 	fields, err = managedfields.Encode(next)
 	return fields, unreturned, err

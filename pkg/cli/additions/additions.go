@@ -3,6 +3,7 @@
 package additions
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
@@ -21,6 +23,10 @@ import (
 
 // Code identifies the remark in JSON.
 const Code = "AddedByOthers"
+
+// unknown is the name of managers that the API server has not recorded. It records none for an object of
+// which no field has an owner.
+const unknown = ""
 
 // Collector counts the additions of a run by manager.
 type Collector struct {
@@ -38,7 +44,7 @@ func (c *Collector) See(item plan.Item, live *unstructured.Unstructured, adopted
 		return
 	}
 	found, err := c.Predictor.Additions(item, live, func(o managedfields.Owner) bool {
-		return exclusive.IsClient(o.Manager) && !adopted(o) && (c.Predictor.Exclusive == nil || !c.Predictor.Exclusive(item, o))
+		return (o.Manager == unknown || exclusive.IsClient(o.Manager)) && !adopted(o) && (c.Predictor.Exclusive == nil || !c.Predictor.Exclusive(item, o))
 	})
 	if err != nil {
 		return
@@ -46,11 +52,18 @@ func (c *Collector) See(item plan.Item, live *unstructured.Unstructured, adopted
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range found {
+		if len(a.Owners) == 0 {
+			c.count(unknown, item.Key())
+		}
 		counted := map[string]bool{}
 		for _, o := range a.Owners {
-			if !counted[o.Manager] {
-				counted[o.Manager] = true
-				c.count(o.Manager, item.Key())
+			manager := o.Manager
+			if manager == managedfields.BeforeFirstApply {
+				manager = unknown
+			}
+			if !counted[manager] {
+				counted[manager] = true
+				c.count(manager, item.Key())
 			}
 		}
 	}
@@ -80,10 +93,10 @@ func (c *Collector) Report(emit func(event.Event)) {
 		for _, n := range c.by[manager] {
 			fields += n
 		}
-		names[i] = fmt.Sprintf("%s (%s, %s)", text.Printable(manager), text.Count(len(c.by[manager]), "object"), text.Count(fields, "field"))
+		names[i] = fmt.Sprintf("%s (%s, %s)", cmp.Or(text.Printable(manager), format.UnknownManagers), text.Count(len(c.by[manager]), "object"), text.Count(fields, "field"))
 	}
 	verb := "has"
-	if len(names) > 1 {
+	if len(names) > 1 || managers[0] == unknown {
 		verb = "have"
 	}
 	const shown = 5

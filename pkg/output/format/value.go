@@ -169,6 +169,17 @@ func Owners(list []managedfields.Owner, now time.Time) []string {
 // Manager names a manager.
 func Manager(name string) string { return Owner(managedfields.Owner{Manager: name}, time.Time{}) }
 
+// UnknownManagers names the managers of fields for which the API server has recorded none.
+const UnknownManagers = "unknown managers"
+
+// AddedBy names the managers that have added a field, each with the text that is to follow it.
+func AddedBy(list []managedfields.Owner, now time.Time) []string {
+	if len(list) == 0 {
+		return []string{UnknownManagers}
+	}
+	return Owners(list, now)
+}
+
 // OwnerList names several owners on one line.
 func OwnerList(list []managedfields.Owner, now time.Time) string {
 	return strings.Join(Owners(list, now), ", ")

@@ -213,7 +213,7 @@ func details(b output.Base, a event.Applied, columns int) []string {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
 	all = append(all, paths("removed", surplus, math.MaxInt, columns, func(c managedfields.Change, columns int) []string {
-		return append(withCommas("added by ", format.Owners(c.Owners, b.Now()), ","), was(c, columns)...)
+		return append(withCommas("added by ", format.AddedBy(c.Owners, b.Now()), ","), was(c, columns)...)
 	})...)
 	all = append(all, paths("removed", removed, most, columns, func(c managedfields.Change, columns int) []string {
 		note, end := was(c, columns), ","

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -85,7 +86,9 @@ func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
 		text += "  stays, without an owner, because you yielded it"
 	}
-	if len(c.Owners) > 0 {
+	if c.Kind == managedfields.Surplus {
+		text += "  " + whose + strings.Join(format.AddedBy(c.Owners, now), ", ")
+	} else if len(c.Owners) > 0 {
 		text += "  " + whose + format.OwnerList(c.Owners, now)
 	}
 	return text

@@ -142,7 +142,7 @@ func (a Adoption) Transfer() ([]any, error) {
 		return nil, nil
 	}
 	ours := a.ours
-	ours.Fields = ours.Fields.Union(a.ClaimedSet()).Difference(a.Released())
+	ours.Fields = ours.Fields.Union(a.ClaimedSet()).Union(managedfields.HeldBy(a.surplus, managedfields.Owner{})).Difference(a.Released())
 	marks := marksIn(a.ours.Fields)
 	var kept []managedfields.Entry
 	for _, e := range a.entries {

@@ -9,10 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Surplus is a value that others have added, and that the apply is to remove.
+// Surplus is a value that others have added, and that the apply is to remove. Without owners, it belongs to
+// an object for which the API server has recorded none.
 type Surplus struct {
 	Path   fieldpath.Path
 	Owners []managedfields.Owner
+	// Unrecorded contains the object's fields, if it has no owners.
+	Unrecorded *fieldpath.Set
 }
 
 // Remove returns the adoption extended by values that others have added. Their owners' fields at and
@@ -34,7 +37,7 @@ func (a Adoption) Remove(live, sent *unstructured.Unstructured, surplus []Surplu
 	for i, s := range surplus {
 		paths[i] = s.Path
 	}
-	rest := Without(live, paths)
+	rest := WithoutSurplus(live, paths, sent)
 	for _, e := range a.entries {
 		moved, direct := fieldpath.NewSet(), fieldpath.NewSet()
 		for _, s := range surplus {
@@ -56,6 +59,15 @@ func (a Adoption) Remove(live, sent *unstructured.Unstructured, surplus []Surplu
 		if !direct.Empty() {
 			a.direct = append(a.direct, managedfields.Entry{Owner: e.Owner, Fields: direct})
 		}
+	}
+	unowned := fieldpath.NewSet()
+	for _, s := range surplus {
+		if len(s.Owners) == 0 && s.Unrecorded != nil {
+			moving(unowned, s.Unrecorded, s.Path, rest, sent)
+		}
+	}
+	if !unowned.Empty() {
+		a.surplus = append(a.surplus, managedfields.Entry{Fields: unowned})
 	}
 	for _, p := range paths {
 		if isBelowEmpty(p, sent) {
@@ -177,6 +189,9 @@ func (a Adoption) Return(live *unstructured.Unstructured) ([]any, error) {
 	next := managedfields.Others(entries, a.Manager())
 	for _, s := range a.surplus {
 		s.Fields = s.Fields.Intersection(back)
+		if s.Manager == "" {
+			continue
+		}
 		if i := slices.IndexFunc(next, func(e managedfields.Entry) bool { return e.SameEntry(s.Owner) && e.APIVersion == s.APIVersion }); i >= 0 {
 			next[i].Fields = next[i].Fields.Union(s.Fields)
 		} else if !s.Fields.Empty() {
@@ -185,6 +200,9 @@ func (a Adoption) Return(live *unstructured.Unstructured) ([]any, error) {
 	}
 	if ours.Fields = ours.Fields.Difference(back); !ours.Fields.Empty() {
 		next = append([]managedfields.Entry{ours}, next...)
+	}
+	if len(next) == 0 {
+		return []any{}, nil
 	}
 	return managedfields.Encode(next)
 }

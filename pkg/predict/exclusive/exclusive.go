@@ -16,7 +16,8 @@ import (
 type Addition struct {
 	Path  fieldpath.Path
 	Value any
-	// Owners are the managers that added it, sorted.
+	// Owners are the managers that added it, sorted. They are empty if the API server has recorded no manager
+	// of the object at all.
 	Owners []managedfields.Owner
 }
 
@@ -27,6 +28,13 @@ type Question struct {
 	Manager string
 	// Counts reports whether to look at what an owner added.
 	Counts func(managedfields.Owner) bool
+	// NamesOnly means that the manifest sets no field. Without any owner, the API server records no later
+	// writer either, until a client applies a field: then it attributes all fields to before-first-apply. So
+	// the fields of unknown writers are additions if Counts returns true for the zero owner.
+	NamesOnly bool
+	// Unrecorded contains the fields of an object without any owner, as the server reports them. If it is nil,
+	// a list counts as one field, because the keys of its items are unknown.
+	Unrecorded *fieldpath.Set
 	// Sent is the manifest of an apply to the live object: our fields that it lacks will be released.
 	// It is nil if the object is as an apply of ours has left it.
 	Sent *unstructured.Unstructured
@@ -52,8 +60,16 @@ func Additions(q Question) ([]Addition, error) {
 		return nil, err
 	}
 	s := search{Question: q, ours: fieldpath.NewSet()}
+	if len(entries) == 0 && q.NamesOnly {
+		entries = []managedfields.Entry{managedfields.Unrecorded(q.Live)}
+		if q.Unrecorded != nil {
+			entries[0].Fields = q.Unrecorded
+		}
+	}
 	for _, e := range entries {
 		switch {
+		case q.byUnknown(e.Owner):
+			s.added, s.creators = append(s.added, e), append(s.creators, true)
 		case e.Is(q.Manager) && q.Sent != nil:
 		case e.Manager == q.Manager && e.Subresource == "":
 			s.ours = s.ours.Union(e.Fields)
@@ -61,7 +77,7 @@ func Additions(q Question) ([]Addition, error) {
 			s.foreign = append(s.foreign, e) // Paths at another version are not comparable.
 		default:
 			s.added = append(s.added, e)
-			s.creators = append(s.creators, e.Operation == managedfields.Update && s.created(e))
+			s.creators = append(s.creators, e.Operation == managedfields.Update && (q.NamesOnly || s.created(e)))
 		}
 	}
 	nodes, _ := managedfields.Tree(q.Live.Object, entries)
@@ -77,6 +93,9 @@ func Additions(q Question) ([]Addition, error) {
 func (q Question) Concerns() bool {
 	meta, _ := q.Live.Object["metadata"].(map[string]any)
 	raw, _ := meta["managedFields"].([]any)
+	if q.NamesOnly && q.Counts(managedfields.Owner{}) {
+		return true
+	}
 	return slices.ContainsFunc(raw, func(v any) bool {
 		e, _ := v.(map[string]any)
 		manager, _ := e["manager"].(string)
@@ -84,6 +103,12 @@ func (q Question) Concerns() bool {
 		subresource, _ := e["subresource"].(string)
 		return subresource == "" && manager != q.Manager && q.Counts(managedfields.Owner{Manager: manager, Operation: operation})
 	})
+}
+
+// byUnknown reports whether unknown writers have set the fields of an owner, and whether these fields count.
+func (q Question) byUnknown(o managedfields.Owner) bool {
+	return q.NamesOnly && o.Subresource == "" && (o.Manager == "" || o.Manager == managedfields.BeforeFirstApply) &&
+		o.APIVersion == q.Live.GetAPIVersion() && q.Counts(managedfields.Owner{})
 }
 
 type search struct {
@@ -108,16 +133,26 @@ func (s *search) visit(n managedfields.Node) {
 		return
 	}
 	if declared || !n.Ownable() || part || s.splits(n) {
+		before := len(s.found)
 		for _, below := range n.Below {
 			s.visit(below)
 		}
-		return
+		if declared || part || !n.Ownable() || !s.leavesDefaults(n, s.found[before:]) {
+			return
+		}
+		s.found = s.found[:before] // The map goes as a whole.
 	}
 	if s.isOthers(n.Path) || s.isByDesign(n.Path) {
 		return
 	}
 	owners := s.owners(n.Path)
-	if len(owners) == 0 || s.Left != nil && s.Left(n.Path, owners) {
+	if len(owners) == 0 {
+		return
+	}
+	if owners[0].Manager == "" {
+		owners = nil
+	}
+	if s.Left != nil && s.Left(n.Path, owners) {
 		return
 	}
 	s.found = append(s.found, Addition{Path: n.Path, Value: n.Value, Owners: owners})
@@ -161,6 +196,26 @@ func (s *search) splits(n managedfields.Node) bool {
 	return found
 }
 
+// leavesDefaults reports whether only defaults without an owner would stay in a map that others have added.
+// The server has set them because of the map, such as the defaults of a custom resource's spec.
+func (s *search) leavesDefaults(n managedfields.Node, found []Addition) bool {
+	if !slices.ContainsFunc(s.added, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, n.Path) }) {
+		return false
+	}
+	all := slices.Concat(s.added, s.foreign, []managedfields.Entry{{Fields: s.ours}})
+	stays := 0
+	for _, below := range n.Below {
+		switch {
+		case slices.ContainsFunc(found, func(a Addition) bool { return a.Path.Equal(below.Path) }):
+		case Stays(below.Path) || len(managedfields.HoldersOf(all, below.Path)) > 0:
+			return false
+		default:
+			stays++
+		}
+	}
+	return stays > 0
+}
+
 // isOthers reports whether we, a controller or a subresource own something at or below the path.
 func (s *search) isOthers(p fieldpath.Path) bool {
 	return fieldpath.Holds(s.ours, p) || len(managedfields.HoldersOf(s.foreign, p)) > 0
@@ -186,9 +241,9 @@ func (s *search) owners(p fieldpath.Path) []managedfields.Owner {
 
 // mayBeDefault reports whether the entry may own the path only because the server set a default when
 // the entry created the value around it. The server adds no items to keyed lists, no labels or
-// annotations, and no data to a ConfigMap or a Secret.
+// annotations, no data to a ConfigMap or a Secret, and nothing to a ServiceAccount.
 func (s *search) mayBeDefault(e managedfields.Entry, creator bool, p fieldpath.Path) bool {
-	if s.Created != nil || e.Operation != managedfields.Update || p[len(p)-1].FieldName == nil || isLabel(p) || s.isData(p) {
+	if s.Created != nil || e.Operation == managedfields.Apply || p[len(p)-1].FieldName == nil || isLabel(p) || s.isData(p) {
 		return false
 	}
 	for i := len(p) - 1; i > 0; i-- {
@@ -221,6 +276,8 @@ func (s *search) isData(p fieldpath.Path) bool {
 	switch s.Live.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "Secret"}:
 		return len(p) == 2 && (*p[0].FieldName == "data" || *p[0].FieldName == "binaryData")
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return len(p) == 1
 	}
 	return false
 }

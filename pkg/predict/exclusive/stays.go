@@ -33,7 +33,7 @@ func restarted() fieldpath.Path {
 	return fieldpath.Field("spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt")
 }
 
-// records lists the annotations in which Kubernetes' own programs record what they did.
+// records lists the annotations and labels in which Kubernetes' own programs record what they did.
 // https://kubernetes.io/docs/reference/labels-annotations-taints/
 func records() []string {
 	return []string{
@@ -42,6 +42,8 @@ func records() []string {
 		// The server counts the changes of a DaemonSet's template.
 		"deprecated.daemonset.template.generation",
 		"kubernetes.io/change-cause",
+		// The server sets this label of each Namespace.
+		"kubernetes.io/metadata.name",
 	}
 }
 

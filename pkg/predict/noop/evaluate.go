@@ -37,7 +37,7 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 		// The object has no managed fields (edge case 17). If the manifest sets nothing, as for a
 		// Namespace, the apply changes nothing. If the manifest sets something, the managed fields
 		// were cleared, and the server would assign every field to "before-first-apply".
-		if statesNothing(j.manifest) {
+		if SetsNothing(j.manifest) {
 			return Unchanged, nil
 		}
 		return Doubtful, nil
@@ -49,7 +49,9 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	return j.contested()
 }
 
-func statesNothing(object map[string]any) bool {
+// SetsNothing reports whether a manifest only names its object, as that of a Namespace often does. An apply of
+// it owns no field.
+func SetsNothing(object map[string]any) bool {
 	for name := range object {
 		if name != "apiVersion" && name != "kind" && name != "metadata" {
 			return false

@@ -97,7 +97,8 @@ func text(v any) string {
 }
 
 // fresh removes what every object has for itself: its identity, its status, and allocated values.
-func fresh(o map[string]any) map[string]any {
+// Node ports are allocated only if the server needs them in both objects.
+func fresh(o map[string]any, nodePorts bool) map[string]any {
 	out := clone(o)
 	meta := out["metadata"].(map[string]any)
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "namespace"} {
@@ -115,6 +116,9 @@ func fresh(o map[string]any) map[string]any {
 			delete(spec, name)
 		}
 		ports, _ := spec["ports"].([]any)
+		if !nodePorts {
+			ports = nil
+		}
 		for _, port := range ports {
 			delete(port.(map[string]any), "nodePort")
 		}
@@ -127,8 +131,9 @@ func fresh(o map[string]any) map[string]any {
 // keeps it.
 func differing(live, truth map[string]any) []string {
 	a, b := map[string]string{}, map[string]string{}
-	flatten(a, "", "", fresh(live))
-	flatten(b, "", "", fresh(truth))
+	nodePorts := hasNodePorts(live) && hasNodePorts(truth)
+	flatten(a, "", "", fresh(live, nodePorts))
+	flatten(b, "", "", fresh(truth, nodePorts))
 	var out []string
 	for path := range maps.Keys(a) {
 		if other, there := b[path]; !there || other != a[path] {
@@ -144,6 +149,11 @@ func differing(live, truth map[string]any) []string {
 	return out
 }
 
+func hasNodePorts(o map[string]any) bool {
+	spec, _ := o["spec"].(map[string]any)
+	return spec["type"] == "NodePort" || spec["type"] == "LoadBalancer"
+}
+
 // touches reports whether one of the paths is at, above or below the other.
 func touches(a, b string) bool {
 	if len(a) > len(b) {
@@ -153,7 +163,7 @@ func touches(a, b string) bool {
 }
 
 // stays reports whether the table of docs/design/exclusive.md leaves a path of the live object as it is.
-func stays(live map[string]any, path string) bool {
+func stays(want, live map[string]any, path string) bool {
 	for _, p := range []string{
 		".metadata.finalizers", ".metadata.ownerReferences",
 		`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, `.metadata.annotations["kubernetes.io/change-cause"]`,
@@ -164,10 +174,13 @@ func stays(live map[string]any, path string) bool {
 		}
 	}
 	entries, _ := live["metadata"].(map[string]any)["managedFields"].([]any)
-	if len(entries) == 0 { // An apply that sets nothing has no owner, and the server then records none.
-		return true
+	if len(entries) == 0 { // Without any owner, the server records none, not even of later writes.
+		return !isBare(want)
 	}
 	unowned := true
+	if path == ".spec.mode" && live["kind"] == "Widget" && isKept(entries) {
+		return true // The default of a spec that stays.
+	}
 	for _, e := range entries {
 		e := e.(map[string]any)
 		walk("", e["fieldsV1"].(map[string]any), func(p string) {
@@ -177,7 +190,7 @@ func stays(live map[string]any, path string) bool {
 			}
 		})
 		manager, _ := e["manager"].(string)
-		if e["subresource"] == nil && !strings.HasPrefix(manager, "kube-") && manager != "before-first-apply" {
+		if e["subresource"] == nil && !strings.HasPrefix(manager, "kube-") && (manager != "before-first-apply" || isBare(want)) {
 			continue
 		}
 		owned := false
@@ -189,6 +202,32 @@ func stays(live map[string]any, path string) bool {
 		}
 	}
 	return unowned // A default of something that others applied, or a field whose owner has released it.
+}
+
+// isKept reports whether a controller owns a part of the spec.
+func isKept(entries []any) bool {
+	for _, e := range entries {
+		e := e.(map[string]any)
+		manager, _ := e["manager"].(string)
+		if spec, _ := e["fieldsV1"].(map[string]any)["f:spec"]; spec != nil && e["subresource"] == nil && strings.HasPrefix(manager, "kube-") {
+			return true
+		}
+	}
+	return false
+}
+
+// bare returns the manifest of an object without any field.
+func bare(o map[string]any) map[string]any {
+	return map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": map[string]any{"name": o["metadata"].(map[string]any)["name"]}}
+}
+
+func mayBeBare(o map[string]any) bool {
+	return slices.Contains([]any{"ConfigMap", "Secret", "ServiceAccount", "Widget"}, o["kind"])
+}
+
+// isBare reports whether an apply of the manifest owns nothing.
+func isBare(want map[string]any) bool {
+	return len(want) == 3 && len(want["metadata"].(map[string]any)) == 1
 }
 
 // identifies reports whether a path is part of the key of the list item that contains the other path, or a
