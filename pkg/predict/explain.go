@@ -24,6 +24,9 @@ import (
 // Explain adds advice to a server's refusal if we know more than the server says. It classifies
 // refusals by their causes, never by their text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
+	if surplus, is := errors.AsType[*UnremovableError](err); is {
+		return &UnremovableError{Ref: surplus.Ref, Additions: surplus.Additions, Err: p.Explain(ctx, server, in, surplus.Err)}
+	}
 	if lacking := lacksApply(in, err); lacking != nil {
 		return lacking
 	}

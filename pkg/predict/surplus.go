@@ -92,7 +92,7 @@ func (p Predictor) findSurplus(ctx context.Context, server Server, in *Predictio
 		if in.Surplus, err = exclusive.Additions(q); err != nil {
 			return err
 		}
-		in.Surplus = withAlias(in, in.Surplus)
+		in.Surplus = withNodePorts(in, withAlias(in, in.Surplus), q.Created)
 		if len(in.Surplus) < len(possible) {
 			in.Undecided = refusal
 		}
@@ -199,7 +199,7 @@ func (p Predictor) removeSurplus(in *Prediction) error {
 func (p Predictor) afterRemoval(ctx context.Context, server Server, in *Prediction) error {
 	answer := in.Answer
 	if err := p.afterAdoption(ctx, server, in); err != nil {
-		return err
+		return p.unremovable(ctx, server, in, answer, err)
 	}
 	all := len(in.Surplus)
 	in.Surplus = slices.DeleteFunc(in.Surplus, func(a exclusive.Addition) bool {
