@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Ref identifies an object. A cluster-scoped object has no namespace.
@@ -72,13 +74,13 @@ func (k Key) Ref() Ref {
 	return Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}, Namespace: k.Namespace, Name: k.Name}
 }
 
-// Compare orders Refs by group, kind, namespace, name and version.
+// Compare orders Refs by group, kind, namespace, name and version; team-2 comes before team-10.
 func (r Ref) Compare(other Ref) int {
 	return cmp.Or(
 		cmp.Compare(r.GVK.Group, other.GVK.Group),
 		cmp.Compare(r.GVK.Kind, other.GVK.Kind),
-		cmp.Compare(r.Namespace, other.Namespace),
-		cmp.Compare(r.Name, other.Name),
+		text.CompareNames(r.Namespace, other.Namespace),
+		text.CompareNames(r.Name, other.Name),
 		cmp.Compare(r.GVK.Version, other.GVK.Version),
 	)
 }

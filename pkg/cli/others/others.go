@@ -252,7 +252,7 @@ func (c *Collector) warn(emit func(event.Event), effect func(applyset.Claim, *cl
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, claim := range slices.SortedFunc(maps.Keys(c.all), func(a, b applyset.Claim) int {
-		return cmp.Or(strings.Compare(a.Of, b.Of), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Of, b.Of), text.CompareNames(a.Name, b.Name))
 	}) {
 		one := c.all[claim]
 		slices.SortFunc(one.refs, object.Ref.Compare)

@@ -22,6 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 type reader struct {
@@ -53,7 +54,7 @@ func (r *reader) read(ctx context.Context) (event.Releases, error) {
 		out.Found = append(out.Found, one.out)
 	}
 	slices.SortFunc(out.Found, func(a, b event.Release) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), -strings.Compare(a.Driver, b.Driver))
+		return cmp.Or(text.CompareNames(a.Namespace, b.Namespace), text.CompareNames(a.Name, b.Name), -strings.Compare(a.Driver, b.Driver))
 	})
 	out.Unread = r.unread
 	return out, nil

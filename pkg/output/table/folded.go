@@ -93,6 +93,7 @@ func (p *doneLines) folded(group []doneLine) string {
 			namespaces = append(namespaces, ns)
 		}
 	}
+	slices.SortFunc(namespaces, text.CompareNames)
 	count := format.KindCounts(refs)
 	if p.DryRun {
 		count += " (dry run)"
