@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 )
 
-// Two releases of one name, in Secrets and in ConfigMaps, are told apart, and each command settles its own.
+// Two releases of one name, in Secrets and in ConfigMaps, are distinguished, and each command settles its own.
 func TestTwoStoragesOfOneName(t *testing.T) {
 	s := newSite(t, "twice")
 	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
