@@ -27,9 +27,10 @@ type patcher struct {
 	// hide masks a text as the output does.
 	hide func(string) string
 
-	mu        sync.Mutex
-	manifests map[object.Key]*unstructured.Unstructured
-	compared  []event.Compared
+	mu       sync.Mutex
+	compared []event.Compared
+	// originals are the manifests as read, and manifests those after the edits so far.
+	originals, manifests map[object.Key]*unstructured.Unstructured
 }
 
 // patchable returns an error for input that is not in files.
@@ -53,9 +54,9 @@ func (p *patcher) learn(ref object.Ref, manifest *unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.manifests == nil {
-		p.manifests = map[object.Key]*unstructured.Unstructured{}
+		p.originals, p.manifests = map[object.Key]*unstructured.Unstructured{}, map[object.Key]*unstructured.Unstructured{}
 	}
-	p.manifests[ref.Key()] = manifest
+	p.originals[ref.Key()], p.manifests[ref.Key()] = manifest, manifest
 }
 
 func (p *patcher) see(c event.Compared) {
@@ -74,6 +75,9 @@ func (p *patcher) patch() (files []output.PatchedFile, notes []string) {
 	})
 	for _, c := range p.compared {
 		for _, change := range c.Changes {
+			if change.Kind == managedfields.Added {
+				notes = append(notes, fmt.Sprintf("%s: %s: %s: not in the patch: the live object lacks it", c.Source, c.Ref, change.Path))
+			}
 			if !isOfOthers(change) {
 				continue
 			}
@@ -83,12 +87,19 @@ func (p *patcher) patch() (files []output.PatchedFile, notes []string) {
 					notes = append(notes, err.Error())
 					break
 				}
-				files = append(files, output.PatchedFile{File: c.Source.File, Name: nameInPatch(c.Source.File), Before: string(text), After: string(text)})
+				name, err := nameInPatch(c.Source.File)
+				if err != nil {
+					notes = append(notes, fmt.Sprintf("%s: not in the patch: %s", c.Source.File, err))
+					break
+				}
+				files = append(files, output.PatchedFile{File: c.Source.File, Name: name, Before: string(text), After: string(text)})
 			}
 			f := &files[len(files)-1]
 			after, err := p.edit(c, change, f.After)
 			if err != nil {
-				notes = append(notes, fmt.Sprintf("%s: %s: not in the patch: %s", c.Ref, change.Path, err))
+				place := c.Source
+				place.Line = p.lineOf(c, change, f.Before)
+				notes = append(notes, fmt.Sprintf("%s: %s: %s: not in the patch: %s", place, c.Ref, change.Path, err))
 				continue
 			}
 			f.After = after
@@ -136,6 +147,16 @@ func (p *patcher) edit(c event.Compared, change managedfields.Change, text strin
 	}
 	p.manifests[c.Ref.Key()] = object
 	return string(after), nil
+}
+
+// lineOf returns the line of a file at which a change of an object is to be made by hand.
+func (p *patcher) lineOf(c event.Compared, change managedfields.Change, text string) int {
+	manifest := p.originals[c.Ref.Key()]
+	if manifest == nil {
+		return c.Source.Line
+	}
+	edit, _ := editOf(manifest.DeepCopy().Object, c.Before, change.Path, fieldpath.Clone(change.From))
+	return edit.Line([]byte(text), c.Source.Line)
 }
 
 // editOf returns the edit that sets a path of an object to a value, and sets it. Maps and lists above the
@@ -224,30 +245,44 @@ func around(path fieldpath.Path, value any) any {
 }
 
 // nameInPatch returns the file's name from the top of its Git repository, as git apply reads it; outside
-// of a repository, from the working folder.
-func nameInPatch(file string) string {
+// of a repository, from the working folder. git apply does not follow symbolic links, so the name is that of
+// the file itself. nameInPatch returns an error if a link leads out of the repository.
+func nameInPatch(file string) (string, error) {
 	full, err := filepath.Abs(file)
 	if err != nil {
-		return filepath.ToSlash(file)
+		return "", err
 	}
-	from := ""
-	for dir := filepath.Dir(full); ; dir = filepath.Dir(dir) {
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return "", err
+	}
+	root, isRepository := repositoryOf(full)
+	if !isRepository {
+		if root, err = os.Getwd(); err != nil {
+			return "", err
+		}
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", err
+	}
+	name, err := filepath.Rel(root, real)
+	if err != nil {
+		return "", err
+	}
+	if isRepository && !filepath.IsLocal(name) {
+		return "", fmt.Errorf("it is a symbolic link to %s, which is outside of the repository", real)
+	}
+	return filepath.ToSlash(name), nil
+}
+
+// repositoryOf returns the top of the Git repository that contains a file.
+func repositoryOf(file string) (string, bool) {
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-			from = dir
-			break
+			return dir, true
 		}
 		if dir == filepath.Dir(dir) {
-			break
+			return "", false
 		}
 	}
-	if from == "" {
-		if from, err = os.Getwd(); err != nil {
-			return filepath.ToSlash(file)
-		}
-	}
-	name, err := filepath.Rel(from, full)
-	if err != nil {
-		name = file
-	}
-	return filepath.ToSlash(name)
 }

@@ -73,12 +73,11 @@ func (e editor) offset(n *yaml.Node) int {
 	return at
 }
 
-// scalarEnd returns the place after a quoted scalar, or after a plain one of one line. It is wrong for
-// other scalars.
+// scalarEnd returns the place after a quoted or a plain scalar. It is wrong for other scalars.
 func (e editor) scalarEnd(n *yaml.Node) int {
 	at := e.offset(n)
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 || at >= len(e.text) {
-		return min(at+len(n.Value), len(e.text))
+		return e.plainEnd(at, n.Value)
 	}
 	quote := e.text[at]
 	for i := at + 1; i < len(e.text); i++ {
@@ -90,6 +89,18 @@ func (e editor) scalarEnd(n *yaml.Node) int {
 		}
 	}
 	return len(e.text)
+}
+
+// plainEnd returns the place after a plain scalar. Its words can be on several lines.
+func (e editor) plainEnd(at int, value string) int {
+	for word := range strings.FieldsSeq(value) {
+		i := bytes.Index(e.text[at:], []byte(word))
+		if i < 0 || strings.TrimSpace(string(e.text[at:at+i])) != "" {
+			return at
+		}
+		at += i + len(word)
+	}
+	return at
 }
 
 // flowEnd returns where the last entry of a map or list in flow style ends, and the place of its closing

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,20 +40,42 @@ func (e Edit) Apply(file []byte, line int) ([]byte, error) {
 	if err := apijson.UnmarshalCaseSensitivePreserveInts([]byte(inline(e.Value)), &e.Value); err != nil {
 		return nil, err
 	}
-	n := t.node
+	n, above := t.node, 0
 	for _, step := range e.Steps {
 		if isShared(n) {
 			return nil, errShared
 		}
-		if _, n = child(n, step); n == nil {
+		name, value := child(n, step)
+		if value == nil {
 			return nil, ErrForm
 		}
+		if above = n.Column - 1; n.Kind == yaml.MappingNode {
+			above = name.Column - 1
+		}
+		n = value
 	}
 	if isShared(n) {
 		return nil, errShared
 	}
-	edited, _, err := t.apply(t.set(n, e), e, "")
+	edited, _, err := t.apply(t.set(n, above, e), e, "")
 	return edited, err
+}
+
+// Line returns the line of the value, or of its closest ancestor that the file has.
+func (e Edit) Line(file []byte, line int) int {
+	t, err := targetAt(file, line)
+	if err != nil {
+		return line
+	}
+	n := t.node
+	for _, step := range e.Steps {
+		name, value := child(n, step)
+		if name == nil {
+			break
+		}
+		n, line = value, t.docs[t.doc].sourceOfNode(name).Line
+	}
+	return line
 }
 
 // in returns a decoded value after the edit; false if the edit does not fit the value.
@@ -93,11 +116,11 @@ func (e Edit) in(value any, steps []any) (any, bool) {
 	return e.Value, e.Key == nil
 }
 
-// set proposes an edit of the value of a node.
-func (e editor) set(n *yaml.Node, change Edit) []edit {
+// set proposes edits of the value of a node. above is the indentation of the map or list that contains it.
+func (e editor) set(n *yaml.Node, above int, change Edit) []edit {
 	switch {
 	case n.Kind == yaml.ScalarNode && change.Key == nil:
-		return e.setScalar(n, change.Value)
+		return e.setScalar(n, above, change.Value)
 	case n.Kind == yaml.MappingNode && change.Key != nil:
 		if key, value := child(n, *change.Key); key != nil {
 			return e.fill(n, key, value, change.Value)
@@ -138,23 +161,41 @@ func (e editor) insertItem(n *yaml.Node, change Edit) []edit {
 	for line > 1 && is(line-1, "#") {
 		line--
 	}
-	return []edit{e.insertValue(line, n.Column, []any{change.Value})}
+	return e.insertValue(line, n.Column, change)
 }
 
 // appendBlock adds to a map or list in block style, after its last entry.
 func (e editor) appendBlock(n *yaml.Node, change Edit) []edit {
-	var content any = []any{change.Value}
 	last := n.Content[len(n.Content)-1]
 	column, from := n.Column, last
 	if change.Key != nil {
-		content, column, from = map[string]any{*change.Key: change.Value}, n.Content[0].Column, n.Content[len(n.Content)-2]
+		column, from = n.Content[0].Column, n.Content[len(n.Content)-2]
 	}
-	return []edit{e.insertValue(e.lastLine(from.Line, column, last)+1, column, content)}
+	end := e.lastLine(from.Line, column, last) + 1
+	edits := e.insertValue(end, column, change)
+	// Blank lines at the end can be a part of a text above them.
+	below := end
+	for below < len(e.lines) && strings.TrimSpace(e.line(below)) == "" {
+		below++
+	}
+	if below > end {
+		edits = append(edits, e.insertValue(below, column, change)...)
+	}
+	return edits
 }
 
-// insertValue inserts a map or list in block style above a line of the document.
-func (e editor) insertValue(line, column int, v any) edit {
-	return e.insertLines(e.start(line), column-1, strings.Split(block(v), "\n")...)
+// insertValue inserts a field or an item above a line of the document: in block style, or, if that would be
+// another value, such as for a text with odd ends of lines, in flow style.
+func (e editor) insertValue(line, column int, change Edit) []edit {
+	var v any = []any{change.Value}
+	flow := "- " + inline(change.Value)
+	if change.Key != nil {
+		v, flow = map[string]any{*change.Key: change.Value}, inline(*change.Key)+": "+inline(change.Value)
+	}
+	return []edit{
+		e.insertLines(e.start(line), column-1, strings.Split(block(v), "\n")...),
+		e.insertLines(e.start(line), column-1, flow),
+	}
 }
 
 // appendFlow adds to a map or list in flow style, such as JSON.
@@ -186,25 +227,27 @@ func (e editor) fill(parent, key, value *yaml.Node, v any) []edit {
 	case value.Tag != "!!null":
 		return nil
 	case value.Value != "" || parent.Style&yaml.FlowStyle != 0:
-		return e.setScalar(value, v)
+		return e.setScalar(value, key.Column-1, v)
 	case isScalar(v):
-		return nil
+		return []edit{{at: e.scalarEnd(key) + 1, insert: " " + inline(v)}}
 	}
-	return []edit{e.insertValue(key.Line+1, key.Column+2, v)}
+	return []edit{e.insertLines(e.start(key.Line+1), key.Column+1, strings.Split(block(v), "\n")...)}
 }
 
 // setScalar replaces a scalar. A map or list replaces only a null.
-func (e editor) setScalar(n *yaml.Node, v any) []edit {
+func (e editor) setScalar(n *yaml.Node, above int, v any) []edit {
 	if !isScalar(v) && n.Value != "null" && n.Value != "~" {
 		return nil
 	}
 	with := inline(v)
+	var edits []edit
 	if text, is := v.(string); is && !e.isJSON {
+		edits = e.setText(n, above, text)
 		if plain := block(text); !strings.ContainsAny(plain, "\n,[]{}|>") {
 			with = plain
 		}
 	}
-	return e.replace(n, with)
+	return append(edits, e.replace(n, with)...)
 }
 
 func isScalar(v any) bool {
@@ -227,5 +270,19 @@ func inline(v any) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(v)
-	return strings.TrimSpace(out.String())
+	return escaped(strings.TrimSpace(out.String()))
+}
+
+// escaped replaces the characters that JSON allows in a text, and YAML does not.
+// https://yaml.org/spec/1.2.2/#51-character-set
+func escaped(json string) string {
+	var b strings.Builder
+	for _, r := range json {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

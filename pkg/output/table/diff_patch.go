@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -14,12 +15,13 @@ func NewDiffPatch(b output.Base) output.Results {
 		files, notes := b.Patch()
 		for _, f := range files {
 			const context = 3
-			lines, err := unified("a/"+f.Name, "b/"+f.Name, f.Before, f.After, context)
+			from, to := nameForGit("a/"+f.Name), nameForGit("b/"+f.Name)
+			lines, err := unified(from, to, f.Before, f.After, context)
 			if err != nil {
 				return err
 			}
 			if len(lines) > 0 {
-				b.Screen.Result("diff --git a/" + f.Name + " b/" + f.Name + "\n" + strings.Join(lines, "\n") + "\n")
+				b.Screen.Result("diff --git " + strings.TrimSuffix(from, "\t") + " " + strings.TrimSuffix(to, "\t") + "\n" + strings.Join(lines, "\n") + "\n")
 			}
 		}
 		for _, note := range notes {
@@ -28,4 +30,32 @@ func NewDiffPatch(b output.Base) output.Results {
 		b.Screen.Note(diffSummary(b.State) + "\n")
 		return nil
 	})
+}
+
+// nameForGit returns a file's name as git diff writes it: in quotes if it contains control characters,
+// quotes or backslashes. A tab ends a name with spaces.
+// https://git-scm.com/docs/diff-format#generate_patch_text_with_p
+func nameForGit(name string) string {
+	switch {
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }):
+		return quotedForGit(name)
+	case strings.Contains(name, " "):
+		return name + "\t"
+	}
+	return name
+}
+
+func quotedForGit(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteString("\\" + string(c))
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
 }
