@@ -56,7 +56,9 @@ func (c *Unmanaged) Add(u *unstructured.Unstructured) error {
 	if isManaged(u) || isOfSystem(u) {
 		return nil
 	}
-	if maker, ok := makerOf(entries); ok && !isInstaller(maker.Manager) {
+	if isUnrecorded(u, entries) {
+		c.found = append(c.found, event.UnmanagedObject{Ref: object.RefOf(u), Created: u.GetCreationTimestamp().Time})
+	} else if maker, ok := makerOf(entries); ok && !isInstaller(maker.Manager) {
 		c.found = append(c.found, event.UnmanagedObject{
 			Ref: object.RefOf(u), Manager: maker.Manager, Created: u.GetCreationTimestamp().Time, Written: maker.Time,
 		})
@@ -78,14 +80,14 @@ func (c *Unmanaged) Merge(other *Unmanaged) {
 	}
 }
 
-// Result returns the objects that people have made, or a tool that has written nothing for [GoneAfter],
-// the oldest first.
+// Result returns the objects that people have made, or a tool that has written nothing for [GoneAfter], or of
+// which the server has recorded no manager, the oldest first.
 func (c *Unmanaged) Result(now time.Time) event.Unmanaged {
 	out := event.Unmanaged{Objects: c.objects}
 	for _, o := range c.found {
 		o.LastOfManager = c.written[o.Manager]
 		o.Person = isPerson(o.Manager)
-		if (o.Person || now.Sub(o.LastOfManager) > GoneAfter) && !c.isOfInstallation(o, now) {
+		if (o.Person || o.Manager == "" || now.Sub(o.LastOfManager) > GoneAfter) && !c.isOfInstallation(o, now) {
 			out.Found = append(out.Found, o)
 		}
 	}
@@ -102,6 +104,14 @@ func (c *Unmanaged) isOfInstallation(o event.UnmanagedObject, now time.Time) boo
 		return false
 	}
 	return o.Created.Sub(c.cluster) < installing
+}
+
+// isUnrecorded reports whether the server has recorded no manager of a stored object, because the object was
+// made with only a name. Objects that an aggregated API computes have no UID. The control plane makes an
+// account named default in each namespace.
+// https://kubernetes.io/docs/concepts/security/service-accounts/#default-service-accounts
+func isUnrecorded(u *unstructured.Unstructured, entries []managedfields.Entry) bool {
+	return len(entries) == 0 && u.GetUID() != "" && (u.GetKind() != "ServiceAccount" || u.GetName() != "default")
 }
 
 // makerOf returns the owner of most of an object's fields, apart from metadata and status; if there are
@@ -191,10 +201,11 @@ func isInstaller(manager string) bool {
 	})
 }
 
-// isPerson reports whether people write under this name. A pipeline that runs kubectl has the same name.
+// isPerson reports whether people write under this name. A pipeline that runs kubectl has the same name. This
+// plugin is a tool: what it applied without a set counts as managed as long as it applies anything.
 func isPerson(manager string) bool {
 	return managedfields.IsPerson(manager) || slices.Contains([]string{
-		"kubectl", managedfields.ClientSideApply, managedfields.BeforeFirstApply, "k8sconnect", "k9s", "Mozilla", "curl", "lens", "OpenLens",
+		"kubectl", managedfields.ClientSideApply, managedfields.BeforeFirstApply, "k9s", "Mozilla", "curl", "lens", "OpenLens",
 	}, manager)
 }
 

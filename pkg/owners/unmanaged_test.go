@@ -41,6 +41,9 @@ func system() map[string][]fixture {
 		{"Secret/shop/default-token-x7f", "9d", "kube-controller-manager", "annotations: {kubernetes.io/service-account.name: default}"},
 		{"PersistentVolume/pvc-1", "9d", "local-path-provisioner", "annotations: {pv.kubernetes.io/provisioned-by: rancher.io/local-path}"},
 		{"PersistentVolumeClaim/shop/data-db-0", "9d", "kube-controller-manager", ""},
+		{"ServiceAccount/shop/default", "9d", "", ""},
+		{"NodeMetrics/node-1", "0d", "", ""}, // computed by an aggregated API
+		{"ServiceAccount/kube-system/bare", "9d", "", ""},
 	}
 	return map[string][]fixture{
 		"kind": append(slices.Clone(common),
@@ -81,7 +84,10 @@ func tools() []fixture {
 		{"ConfigMap/shop/member", "50d", "k8sconnect", "labels: {applyset.kubernetes.io/part-of: applyset-x-v1}"},
 		{"Secret/shop/set", "50d", "k8sconnect-applyset", "labels: {applyset.kubernetes.io/id: applyset-x-v1}"},
 		{"ConfigMap/shop/leader", "50d", "operator@1d", ""},
-		{"ConfigMap/shop/operated", "50d", "operator@40d", ""}, // The operator has written elsewhere since.
+		{"ConfigMap/shop/operated", "50d", "operator@40d", ""},  // The operator has written elsewhere since.
+		{"ConfigMap/shop/applied", "50d", "k8sconnect@40d", ""}, // This plugin has written elsewhere since.
+		{"ConfigMap/shop/later", "9d", "helm k8sconnect@1d", "annotations: {meta.helm.sh/release-name: web}"},
+		{"ServiceAccount/shop/released", "9d", "", "annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}"},
 		{"Database/shop/orders", "9d", "operator@9d kubectl-edit", "ownerReferences: [{apiVersion: v1, kind: Shop, name: s, uid: a}]"},
 	}
 }
@@ -93,9 +99,10 @@ func planted() []fixture {
 		{"CustomResourceDefinition/old.example.com", "42d", "gone-operator@41d", ""},
 		{"Namespace/shop", "41d", "kubectl-create", ""},
 		{"ConfigMap/shop/console", "8d", "Mozilla", ""},
-		{"Ingress/shop/web", "7d", "kubectl-edit cert-manager-ingress@1d", ""},
-		{"ClusterRoleBinding/emergency", "6d", "kubectl-create", ""},
-		{"Job/default/debug", "5d", "k9s", ""},
+		{"ServiceAccount/shop/builder", "7d", "", ""}, // made with only a name
+		{"Ingress/shop/web", "6d", "kubectl-edit cert-manager-ingress@1d", ""},
+		{"ClusterRoleBinding/emergency", "5d", "kubectl-create", ""},
+		{"Job/default/debug", "4d", "k9s", ""},
 	}
 }
 
@@ -134,6 +141,9 @@ func (f fixture) read(t *testing.T, cluster time.Time) *unstructured.Unstructure
 		fields = `{"f:metadata": {"f:annotations": {"f:b": {}}}}`
 	}
 	u.SetManagedFields(entries)
+	if !strings.HasSuffix(parts[0], "Metrics") {
+		u.SetUID("a")
+	}
 	return u
 }
 

@@ -233,7 +233,7 @@ type unmanagedResult struct {
 
 type unmanagedEntry struct {
 	objectName
-	// The manager that wrote most of the object.
+	// The manager that wrote most of the object; empty if the API server has recorded none.
 	Manager string `json:"manager"`
 	// True if people write under this name.
 	Person bool `json:"person"`
