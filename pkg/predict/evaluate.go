@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
@@ -90,6 +91,9 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	}
 	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
 		// Only the server's response shows whether a yielded field keeps its value.
+		out.Verdict = noop.Doubtful
+	}
+	if out.Verdict == noop.Clear && !object.IsBuiltIn(item.GVK.Group) && p.maySplit(&out) {
 		out.Verdict = noop.Doubtful
 	}
 	return out, p.doubtSurplus(&out)
@@ -221,6 +225,13 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 		}
 	}
 	p.classify(in, contested)
+	orphans, err := p.orphaned(in, answer)
+	if err != nil {
+		return err
+	}
+	if len(orphans) > 0 {
+		in.Adoption = in.Adoption.Claim(in.Live, slices.Concat(in.Adoption.Claimed, orphans))
+	}
 	if in.Adopts() {
 		if in.Adoption, err = in.Adoption.Leave(in.Answer); err != nil {
 			return err

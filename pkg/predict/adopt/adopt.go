@@ -312,6 +312,9 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 // unknown, so a list counts as one leaf.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
+	if len(p) > 0 && p[len(p)-1].FieldName == nil { // An item of a list has an owner of its own.
+		fieldpath.Insert(set, p)
+	}
 	if !ok || len(m) == 0 {
 		fieldpath.Insert(set, p)
 		return

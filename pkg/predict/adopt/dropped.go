@@ -57,6 +57,9 @@ func Dropped(
 			d.keepers = append(d.keepers, e)
 		}
 	}
+	if claimed := adoption.ClaimedSet(); !claimed.Empty() { // A dry run still shows it, without an owner.
+		d.pending = append(d.pending, managedfields.Entry{Fields: claimed})
+	}
 	d.walk(nil, held)
 	slices.SortFunc(d.changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	return d.changes, d.emptied, nil
@@ -68,7 +71,7 @@ type dropper struct {
 	now          *fieldpath.Set
 	keepers      []managedfields.Entry
 	// pending contains the fields that adopted managers still own because the fields have not been
-	// adopted yet.
+	// adopted yet, and those that are claimed.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
