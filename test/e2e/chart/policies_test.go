@@ -360,6 +360,7 @@ func TestPoliciesNeverDeny(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, patch := range test.patches {
+				s.awaitCached(t, test.gvr, name)
 				s.patch(t, test.gvr, "work", name, fmt.Sprint("manager-", i), patch)
 			}
 			if got := h.take(); slices.Contains(warned, name) != (got != "") {
