@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -161,7 +162,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 		}
 	}
 	if t.Declared != nil {
-		w.Declared = t.Declared.Object
+		w.Declared = predict.WithoutStringData(t.Declared).Object // An entry names a value of stringData as data.
 		if len(entries) == 0 && slices.Contains(w.From, managedfields.BeforeFirstApply) {
 			if entries, err = e.entriesOfFirstApply(ctx, t); err != nil {
 				return w, transfer.Outcome{}, nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -310,7 +311,7 @@ func (r *release) settles(p *piece, contested []managedfields.Conflict) bool {
 	if len(entries) == 0 {
 		return true // give itself creates the entry before-first-apply.
 	}
-	w := transfer.Wish{To: r.out.Manager, Mode: transfer.Move, As: r.as(), Declared: p.Declared.Object}
+	w := transfer.Wish{To: r.out.Manager, Mode: transfer.Move, As: r.as(), Declared: predict.WithoutStringData(p.Declared).Object}
 	for _, c := range contested {
 		for _, o := range c.Owners {
 			w.From = append(w.From, o.Manager)

@@ -160,6 +160,13 @@ func reports() map[string]reported {
 				s.merge(t, "Secret", "kubermatic-operator", `{"stringData": {".dockerconfigjson": "{\"auths\": {}}"}}`)
 			},
 		},
+		"the pull secret that another tool applies, in stringData": {
+			thread: "https://github.com/kubermatic/kubermatic/pull/16138",
+			before: with(pull), after: with(pull, "MODE", "b"),
+			between: func(t *testing.T, s *site) {
+				s.apply(t, s.kinds["Secret"], "argocd-controller", strings.ReplaceAll(with(pull), `{"a": {}}`, "{}"))
+			},
+		},
 		"an annotation with dots and a slash, by a client without a name": {
 			thread: "https://github.com/emberstack/kubernetes-reflector/issues/700",
 			before: with(mirror), after: with(mirror, "MODE", "b"),
