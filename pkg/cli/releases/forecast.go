@@ -120,7 +120,7 @@ func isTyped(u *unstructured.Unstructured) bool {
 func (r *release) judge() {
 	out := &r.out
 	owners, movers := map[string]bool{}, map[string]bool{}
-	var moves []string
+	var received, moves []string
 	settled := true
 	for _, p := range r.pieces {
 		switch {
@@ -138,7 +138,11 @@ func (r *release) judge() {
 			}
 			continue
 		}
-		moves = append(moves, r.reportForeign(p)...)
+		if foreign := r.reportForeign(p); r.receives(p) {
+			received = append(received, foreign...)
+		} else {
+			moves = append(moves, foreign...)
+		}
 		if r.joins(p) && !r.marked(p.live) && !r.forces() {
 			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
 		}
@@ -158,7 +162,8 @@ func (r *release) judge() {
 		marking := r.marking(p, contested)
 		maps.Copy(movers, marking)
 		contested = slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
-			return slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return marking[o.Manager] })
+			moved := applyset.IsReleaseMark(c.Path) && r.receives(p)
+			return moved || slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return marking[o.Manager] })
 		})
 		if len(contested) == 0 {
 			continue
@@ -182,6 +187,7 @@ func (r *release) judge() {
 	default:
 		out.Forecast = event.UpgradeReady
 	}
+	out.Next = received // After these, give takes the other fields of the objects, too.
 	if len(owners) > 0 {
 		out.Next = append(out.Next, r.next(slices.Sorted(maps.Keys(owners)), settled))
 	}
@@ -232,13 +238,13 @@ func (r *release) reportForeign(p *piece) []string {
 	}
 	absent := r.absent[named(claim)]
 	r.out.Foreign = append(r.out.Foreign, event.ForeignObject{Ref: p.Ref, Owner: claim.String(), Absent: absent})
-	isOld := r.base[p.Ref.Key()] != nil
 	from, to, condition := r.Namespace+"/"+r.Name, claim.Name, ""
-	if absent || !isOld {
-		from, to = to, from
-	}
-	if absent && isOld && move.IsKept(p.live) {
+	switch receives := r.receives(p); {
+	case !receives && absent:
 		condition = "if " + claim.Name + " will not be installed: "
+		fallthrough
+	case receives:
+		from, to = to, from
 	}
 	line := condition + command.Kubectl("k8sconnect", "give") + " " + p.Ref.String() +
 		" --from-release=" + text.ShellQuote(from) + " --to-release=" + text.ShellQuote(to)
@@ -248,11 +254,18 @@ func (r *release) reportForeign(p *piece) []string {
 	return []string{line}
 }
 
-// marking returns the managers that own the marks of another release on a foreign object. If give took
-// their fields, it would undo the move to that release; the move settles them.
+// receives reports whether a foreign object should certainly move to this release.
+func (r *release) receives(p *piece) bool {
+	claim, is := r.foreign(p.live)
+	isOld := r.base[p.Ref.Key()] != nil
+	return is && (!isOld || r.absent[named(claim)] && !move.IsKept(p.live))
+}
+
+// marking returns the managers that own the marks of another release on an object that this release does not
+// receive. If give took their fields, it would undo the move to that release; the move settles them.
 func (r *release) marking(p *piece, contested []managedfields.Conflict) map[string]bool {
 	out := map[string]bool{}
-	if _, is := r.foreign(p.live); !is {
+	if _, is := r.foreign(p.live); !is || r.receives(p) {
 		return out
 	}
 	for _, c := range contested {

@@ -290,14 +290,17 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 
 func annotations(values map[string]any) map[string]any { return map[string]any{"annotations": values} }
 
-// transfer reports whether owners remain to be changed. After new marks, there always are some.
+// transfer reports whether owners remain to be changed. After new marks, there always are some, except in an
+// object whose managed fields were cleared: the server does not record who updates it.
 func (e *Engine) transfer(live *unstructured.Unstructured, marks bool) (bool, error) {
-	if marks {
-		return true, nil
-	}
 	entries, err := managedfields.Entries(live)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false, err
+	case len(entries) == 0:
+		return false, nil
+	case marks:
+		return true, nil
 	}
 	done, err := transfer.Give(entries, e.wish())
 	if transfer.Missing(err) {

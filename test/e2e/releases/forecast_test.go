@@ -1,6 +1,7 @@
 package releases_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -30,12 +31,17 @@ func TestForecastsAreRight(t *testing.T) {
 	})
 	seeds, rounds := circle.Of(2, 10, 50), circle.Of(6, 50, 50)
 	first := 1
-	if seed := os.Getenv("RELEASES_SEED"); seed != "" {
-		n, err := strconv.Atoi(seed)
-		if err != nil {
+	if seed := os.Getenv("RELEASES_SEED"); seed != "" { // One seed, or a range such as 101-110.
+		from, to, isRange := strings.Cut(seed, "-")
+		if !isRange {
+			to = from
+		}
+		n, err := strconv.Atoi(from)
+		last, lastErr := strconv.Atoi(to)
+		if err := errors.Join(err, lastErr); err != nil {
 			t.Fatal(err)
 		}
-		first, seeds = n, 1
+		first, seeds = n, last-n+1
 	}
 	var total sum
 	t.Run("seeds", func(t *testing.T) {
@@ -193,21 +199,18 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	if len(f.Next) == 0 {
 		t.Fatal("no command is proposed")
 	}
-	words, is := strings.CutPrefix(f.Next[0], "kubectl k8sconnect ")
-	if !is {
-		t.Errorf("the proposal is no command: %s\n%s", f.Next[0], text)
-		return false
-	}
-	given := strings.Fields(strings.NewReplacer("{flags}", "", "'", "").Replace(words))
-	if len(args) > 1 {
-		given = append(slices.Clip(given), args[1])
-		given = slices.Compact(given)
-	}
-	if status, out, message := s.plugin(t, given...); status != 0 {
-		t.Errorf("%s: exit status %d: %s%s", words, status, out, message)
+	for _, next := range f.Next {
+		words, is := strings.CutPrefix(next, "kubectl k8sconnect ")
+		if !is {
+			t.Errorf("the proposal is no command: %s\n%s", next, text)
+			return false
+		}
+		if status, out, message := s.plugin(t, strings.Fields(strings.ReplaceAll(words, "'", ""))...); status != 0 {
+			t.Errorf("%s: exit status %d: %s%s", words, status, out, message)
+		}
 	}
 	if _, err := s.helm.Try(t.Context(), upgrade...); err != nil {
-		t.Errorf("after %s: %v\n%s", words, err, text)
+		t.Errorf("after %q: %v\n%s", f.Next, err, text)
 		return false
 	}
 	total.settled++
@@ -272,7 +275,8 @@ func conflictsIn(message string) []string {
 			end = starts[i+1][0]
 		}
 		for _, found := range path.FindAllStringSubmatch(message[at[1]:end], -1) {
-			out = append(out, message[at[2]:at[3]]+" "+normal(found[1]))
+			// The server stores stringData as data, and the forecast names that.
+			out = append(out, message[at[2]:at[3]]+" "+strings.Replace(normal(found[1]), ".stringData.", ".data.", 1))
 		}
 	}
 	slices.Sort(out)
