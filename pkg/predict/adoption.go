@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
@@ -20,6 +21,10 @@ import (
 func (p Predictor) adoptFrom(item plan.Item) adopt.From {
 	from := p.AdoptFrom
 	from.Status = item.Object.Object["status"] != nil
+	if noop.SetsNothing(item.Object.Object) {
+		// We never own a field of such an object, so each apply would look like the first one.
+		from.Once = nil
+	}
 	types := openapi.Schema{Fetch: func() openapi.Type {
 		if known := p.typeOf(item.Kind); known != nil || p.Schema == nil {
 			return known
