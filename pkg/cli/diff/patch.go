@@ -123,6 +123,9 @@ func isOfOthers(c managedfields.Change) bool {
 var (
 	errSecret = errors.New("a patch contains no values of Secrets")
 	errNoFile = errors.New("its line in the file is unknown")
+	// The API server accepts two items of one key in an update, but not in an apply.
+	errRepeated     = errors.New("the live list has this item more than once: write the one that is to stay")
+	errNoRepository = errors.New("it is in no Git repository, and outside of the working folder")
 )
 
 func (p *patcher) edit(c event.Compared, change managedfields.Change, text string) (string, error) {
@@ -132,6 +135,8 @@ func (p *patcher) edit(c event.Compared, change managedfields.Change, text strin
 		return "", errSecret
 	case manifest == nil || c.Source.Line == 0:
 		return "", errNoFile
+	case isRepeated(c.Before, change.Path):
+		return "", errRepeated
 	}
 	object := manifest.DeepCopy()
 	edit, err := editOf(object.Object, c.Before, change.Path, fieldpath.Clone(change.From))
@@ -147,6 +152,27 @@ func (p *patcher) edit(c event.Compared, change managedfields.Change, text strin
 	}
 	p.manifests[c.Ref.Key()] = object
 	return string(after), nil
+}
+
+// isRepeated reports whether a list of the object has an item of the path more than once.
+func isRepeated(object map[string]any, path fieldpath.Path) bool {
+	for i, pe := range path {
+		if pe.Key == nil {
+			continue
+		}
+		v, _ := path[:i].Get(object)
+		items, _ := v.([]any)
+		found := 0
+		for _, item := range items {
+			if fieldpath.ItemsNamed(pe).Match(item, pe) == fieldpath.Exact {
+				found++
+			}
+		}
+		if found > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // lineOf returns the line of a file at which a change of an object is to be made by hand.
@@ -269,8 +295,12 @@ func nameInPatch(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isRepository && !filepath.IsLocal(name) {
+	switch {
+	case filepath.IsLocal(name):
+	case isRepository:
 		return "", fmt.Errorf("it is a symbolic link to %s, which is outside of the repository", real)
+	default:
+		return "", errNoRepository
 	}
 	return filepath.ToSlash(name), nil
 }
