@@ -203,17 +203,21 @@ func (s *search) leavesDefaults(n managedfields.Node, found []Addition) bool {
 		return false
 	}
 	all := slices.Concat(s.added, s.foreign, []managedfields.Entry{{Fields: s.ours}})
-	stays := 0
-	for _, below := range n.Below {
+	defaults := 0
+	var goes func(n managedfields.Node) bool
+	goes = func(n managedfields.Node) bool {
 		switch {
-		case slices.ContainsFunc(found, func(a Addition) bool { return a.Path.Equal(below.Path) }):
-		case Stays(below.Path) || len(managedfields.HoldersOf(all, below.Path)) > 0:
+		case slices.ContainsFunc(found, func(a Addition) bool { return a.Path.Equal(n.Path) }):
+			return true
+		case Stays(n.Path):
 			return false
-		default:
-			stays++
+		case len(managedfields.HoldersOf(all, n.Path)) == 0:
+			defaults++
+			return true
 		}
+		return len(n.Below) > 0 && !slices.ContainsFunc(n.Below, func(below managedfields.Node) bool { return !goes(below) && !fieldpath.IsKeyField(below.Path) })
 	}
-	return stays > 0
+	return !slices.ContainsFunc(n.Below, func(below managedfields.Node) bool { return !goes(below) }) && defaults > 0
 }
 
 // isOthers reports whether we, a controller or a subresource own something at or below the path.
