@@ -65,11 +65,15 @@ func (o ownersOf) write(t *testing.T, set small, anew bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if anew {
+	file := e2etest.File(t, string(text))
+	if anew { // The first request would own the values that it writes.
 		e2etest.Kubectl(t, set.c, "delete", "configmap/o", "-n", set.ns, "--ignore-not-found")
-		e2etest.Kubectl(t, set.c, "create", "configmap", "o", "-n", set.ns)
+		e2etest.Kubectl(t, set.c, "create", "-n", set.ns, "-f", file)
 	}
-	e2etest.Kubectl(t, set.c, "replace", "-n", set.ns, "-f", e2etest.File(t, string(text)))
+	e2etest.Kubectl(t, set.c, "replace", "-n", set.ns, "-f", file)
+	if got := e2etest.Kubectl(t, set.c, "get", "configmap/o", "-n", set.ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}"); len(strings.Fields(got)) != len(entries) {
+		t.Fatalf("the managers are %s, want %d", got, len(entries))
+	}
 }
 
 // matters reports whether the apply changes other owners than before, if this owner of the field has
