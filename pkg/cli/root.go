@@ -32,6 +32,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/usage"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/version"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/wait"
@@ -105,11 +106,11 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.SetIn(streams.In)
 	r.SetOut(streams.Out)
 	r.SetErr(streams.ErrOut)
-	r.SetUsageFunc(help.Usage(func() (func() int, bool) { return verb.Terminal(streams.Out) }))
+	r.SetUsageFunc(usage.Print(func() (func() int, bool) { return verb.Terminal(streams.Out) }))
 
-	r.SetHelpFunc(help.Show)
+	r.SetHelpFunc(usage.Show)
 	c.AddFlags(r.PersistentFlags())
-	help.AddAll(r.PersistentFlags())
+	usage.AddAll(r.PersistentFlags())
 	r.connection = c
 	r.AddCommand(
 		apply.New(c, streams),

@@ -101,6 +101,17 @@ func IsControlPlane(manager string) bool {
 	return false
 }
 
+// IsBookkeeper reports whether a manager is one that kubectl-k8sconnect or its webhook uses for its own
+// records, and not for what a user applies.
+func IsBookkeeper(manager string) bool {
+	switch manager {
+	case "k8sconnect-applyset", "k8sconnect-lock",
+		"k8sconnect-tracker", "k8sconnect-webhook", "k8sconnect-webhook-calls", "k8sconnect-webhook-certificates":
+		return true
+	}
+	return false
+}
+
 // LastAppliedAnnotation holds the configuration that client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 

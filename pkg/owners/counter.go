@@ -29,17 +29,8 @@ type Question struct {
 	Served func(schema.GroupVersionKind) bool
 }
 
-// Bookkeepers returns the field managers that this plugin and its webhook use for their own
-// records.
-func Bookkeepers() []string {
-	return []string{
-		"k8sconnect-applyset", "k8sconnect-lock",
-		"k8sconnect-tracker", "k8sconnect-webhook", "k8sconnect-webhook-calls", "k8sconnect-webhook-certificates",
-	}
-}
-
 func (q *Question) expects(manager string) bool {
-	if q.Expected == nil || slices.Contains(Bookkeepers(), manager) {
+	if q.Expected == nil || managedfields.IsBookkeeper(manager) {
 		return true
 	}
 	return slices.ContainsFunc(q.Expected, func(pattern string) bool {

@@ -141,7 +141,7 @@ func makerOf(entries []managedfields.Entry) (managedfields.Owner, bool) {
 			maker, most = e.Owner, held
 		}
 	}
-	return maker, most != [2]int{} && !managedfields.IsControlPlane(maker.Manager) && !slices.Contains(Bookkeepers(), maker.Manager)
+	return maker, most != [2]int{} && !managedfields.IsControlPlane(maker.Manager) && !managedfields.IsBookkeeper(maker.Manager)
 }
 
 // isManaged reports whether an object names what manages it: an owner, a set, a Helm release, or the

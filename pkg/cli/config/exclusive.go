@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
@@ -18,7 +17,7 @@ func (s *Settings) Exclusively(all bool) func(plan.Item, managedfields.Owner) bo
 	}
 	rules := s.Exclusive
 	return func(item plan.Item, o managedfields.Owner) bool {
-		if !exclusive.Counts(o) || slices.Contains(owners.Bookkeepers(), o.Manager) {
+		if !exclusive.Counts(o) || managedfields.IsBookkeeper(o.Manager) {
 			return false
 		}
 		return all || slices.ContainsFunc(rules, func(c predict.Choice) bool {

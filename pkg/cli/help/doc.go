@@ -1,2 +1,2 @@
-// Package help prints usage, completes words, and suggests similar flags or replacements.
+// Package help completes the values of flags, and suggests similar words or replacements.
 package help

@@ -1,4 +1,5 @@
-package help
+// Package usage prints the help of a command, with its flags grouped by importance.
+package usage
 
 import (
 	"fmt"
@@ -15,9 +16,9 @@ const (
 	widest    = 120
 )
 
-// Usage returns a function that prints the usage of a command. Unlike cobra's default, the function
+// Print returns a function that prints the usage of a command. Unlike cobra's default, the function
 // groups flags by importance, and wraps lines to fit the terminal.
-func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
+func Print(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
 		if width, ok := terminal(); ok {
