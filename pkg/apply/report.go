@@ -89,6 +89,7 @@ func (e *Engine) contest(t *target) bool {
 
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	t.borrowed = nil
+	defer t.Reuse()()
 	out := t.applied(event.Created)
 	out.Object = e.shown(answer)
 	if t.anew != nil {
@@ -123,6 +124,9 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) (
 	}
 	changes, err := e.Predictor.Rewritten(&t.Prediction, answer)
 	if err != nil {
+		return false
+	}
+	if len(changes) == 0 {
 		return false
 	}
 	shownByDryRun := e.shownByDryRun(t)

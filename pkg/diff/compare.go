@@ -28,7 +28,7 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 		return out, nil
 	}
 	out.Before, out.After = view.Before, view.After
-	entries, err := managedfields.Entries(p.Live)
+	entries, err := p.Entries(p.Live)
 	if err != nil {
 		return out, err
 	}

@@ -69,8 +69,9 @@ type Engine struct {
 	// OnRead is called for each compared object with its live state (before), which is nil for a new
 	// object, and its predicted state (after). Calls may be concurrent. Seen may be nil.
 	OnRead func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Judged is called with each prediction, possibly concurrently. It may be nil.
-	Judged func(p *predict.Prediction)
+	// Judged is called with each prediction, and with whether the apply would change something, possibly
+	// concurrently. It may be nil.
+	Judged func(p *predict.Prediction, changes bool)
 	// Unmasked is called with the result for each Secret, possibly concurrently. It may be nil.
 	Unmasked func(event.Compared)
 	// Prefetched is a reader that was started before Run, or nil. Run closes it.
@@ -164,7 +165,7 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	case err != nil:
 		e.reportUnknown(ctx, item, err)
 	case p.Verdict == noop.Unchanged:
-		e.judged(&p)
+		e.judged(&p, false)
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {
@@ -178,13 +179,14 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 // which the set would create.
 func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
+	defer p.Reuse()()
 	if err := e.Predictor.Orphaned(ctx, e.Server, p); err != nil {
 		e.reportUnknown(ctx, p.Item, err)
 		return
 	}
 	if p.Live == nil {
 		if need, ok := e.absent(p.Item); ok {
-			e.judged(p)
+			e.judged(p, true)
 			e.uncheckedCreate(p.Item, need.Ref().String()+" is created by this set")
 			return
 		}
@@ -192,7 +194,7 @@ func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
 		p.Conflicts = conflict.Conflicts
-		e.judged(p)
+		e.judged(p, true)
 		e.nearMisses(p)
 		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))
 		return
@@ -209,7 +211,7 @@ func (e *Engine) dryRun(ctx context.Context, p *predict.Prediction) {
 		e.reportUnknown(ctx, p.Item, err)
 		return
 	}
-	e.judged(p)
+	e.judged(p, compared.Action != event.None)
 	if anew != nil {
 		e.compared(compared)
 		return
@@ -239,9 +241,9 @@ func (e *Engine) rewritten(p *predict.Prediction) {
 	}
 }
 
-func (e *Engine) judged(p *predict.Prediction) {
+func (e *Engine) judged(p *predict.Prediction, changes bool) {
 	if e.Judged != nil {
-		e.Judged(p)
+		e.Judged(p, changes)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *Engine) ownership(p *predict.Prediction, before []managedfields.Entry) 
 		meta = maps.Clone(meta)
 		meta["managedFields"], stored.Object["metadata"] = fields, meta
 	}
-	after, err := managedfields.Entries(stored)
+	after, err := p.Entries(stored)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -236,8 +237,19 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	if err != nil {
 		return err
 	}
-	in.Answer = answer
-	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
+	in.Answer = withManagedFields(answer, entries)
+	return nil
+}
+
+// withManagedFields returns the object with other managed fields. It shares the rest.
+func withManagedFields(u *unstructured.Unstructured, entries []any) *unstructured.Unstructured {
+	out := maps.Clone(u.Object)
+	meta, _ := out["metadata"].(map[string]any)
+	if meta = maps.Clone(meta); meta == nil {
+		meta = map[string]any{}
+	}
+	meta["managedFields"], out["metadata"] = entries, meta
+	return &unstructured.Unstructured{Object: out}
 }
 
 // AdoptedFrom returns the managers from which this apply, or an earlier interrupted run, adopts

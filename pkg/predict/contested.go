@@ -17,14 +17,11 @@ import (
 // conflicts. If it suggests any, or if the object has no managed fields, a dry run without force
 // finds the real ones. Conflicts that adoption resolves come only from the forced response.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
-	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
+	entries, after, err := in.bothEntries(in.Answer)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := managedfields.Entries(in.Live)
-	if err != nil {
-		return nil, err
-	}
+	suggested := taken(in.Live, in.Answer, in.Body, entries, after, p.Manager)
 	unseen, err := unseenBy(in.Body, in.Live, p.Manager)
 	if err != nil {
 		return nil, err

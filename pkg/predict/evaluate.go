@@ -24,15 +24,17 @@ import (
 
 // Evaluate uses the live object to predict the result of applying the item. It may call Schema, but
 // sends no other requests. live is nil if the object does not exist.
-func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
+func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (out Prediction, err error) {
 	item, unbound := p.rebound(item, live)
-	out := Prediction{Item: item, Live: live, Unbound: unbound}
+	out = Prediction{Item: item, Live: live, Unbound: unbound}
+	defer out.Reuse()()
 	p.reportManagers(item, live)
-	var err error
 	if live != nil {
-		if out.Adoption, err = adopt.Plan(live, p.Manager, p.adoptFrom(item)); err != nil {
+		entries, err := out.Entries(live)
+		if err != nil {
 			return out, err
 		}
+		out.Adoption = adopt.PlanFrom(live, entries, p.Manager, p.adoptFrom(item))
 		if item, err = p.carry(item, live, out.Adoption.Adopted); err != nil {
 			return out, err
 		}
@@ -46,7 +48,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		return out, err
 	}
 	if live != nil {
-		if out.Left, err = p.left(item, live, paths, out.Adoption.Adopted); err != nil {
+		if out.Left, err = p.left(&out, item, paths, out.Adoption.Adopted); err != nil {
 			return out, err
 		}
 	}
@@ -75,7 +77,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if err != nil {
 		return out, err
 	}
-	claimed, err := Leftovers(item.GVK.GroupKind(), item.Object, out.Body, unowned)
+	claimed, err := leftovers(item.GVK.GroupKind(), item.Object, out.Body, unowned, out.Entries)
 	if err != nil {
 		return out, err
 	}
@@ -86,7 +88,11 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	out.Body = body
 	out.Adoption = out.Adoption.Claim(live, slices.Concat(claimed, recorded)).Release(released)
 	if !out.Adopts() {
-		out.Verdict, _ = noop.Evaluate(live, out.Body, p.Manager)
+		entries, err := out.Entries(live)
+		if err != nil {
+			return out, err
+		}
+		out.Verdict, _ = noop.EvaluateFrom(live, entries, out.Body, p.Manager)
 		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
@@ -105,11 +111,15 @@ func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
 	}
-	if known := p.typeOf(in.Item.Kind); known != nil && noop.BySchema(in.Live, in.Body, p.Manager, func() openapi.Type { return known }) {
+	entries, err := in.Entries(in.Live)
+	if err != nil {
+		return
+	}
+	if known := p.typeOf(in.Item.Kind); known != nil && noop.BySchemaFrom(in.Live, entries, in.Body, p.Manager, func() openapi.Type { return known }) {
 		in.Verdict = noop.Unchanged
 		return
 	}
-	if types := p.schemaOf(in.Item); types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
+	if types := p.schemaOf(in.Item); types != nil && noop.BySchemaFrom(in.Live, entries, in.Body, p.Manager, types) {
 		in.Verdict = noop.Unchanged
 	}
 }
@@ -291,14 +301,14 @@ type View struct {
 // or to a dry run. If answer is nil, After comes from the manifest. Before includes the fields of
 // adopted managers.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
-	set, err := p.owned(answer)
+	set, err := p.owned(in, answer)
 	if err != nil {
 		return View{}, err
 	}
 	set = set.Union(fieldpath.EmptyLists(in.Body.Object))
 	var view View
 	if in.Live != nil {
-		before, err := p.owned(in.Live, in.Adoption.Adopted...)
+		before, err := p.owned(in, in.Live, in.Adoption.Adopted...)
 		if err != nil {
 			return View{}, err
 		}
@@ -315,11 +325,11 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	return view, nil
 }
 
-func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
+func (p Predictor) owned(in *Prediction, u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
 		return &fieldpath.Set{}, nil
 	}
-	entries, err := managedfields.Entries(u)
+	entries, err := in.Entries(u)
 	if err != nil {
 		return nil, err
 	}
@@ -362,6 +372,10 @@ func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]ma
 	if in.Live == nil || answer == nil {
 		return nil, nil
 	}
-	changes, _, err := adopt.Dropped(in.Live, answer, p.Manager, in.Adoption)
-	return changes, err
+	before, after, err := in.bothEntries(answer)
+	if err != nil {
+		return nil, err
+	}
+	changes, _ := adopt.DroppedFrom(in.Live, answer, before, after, p.Manager, in.Adoption)
+	return changes, nil
 }

@@ -15,12 +15,12 @@ import (
 
 // left returns the fields that a component in the cluster sets by design, and to which it has given a value
 // other than the manifest's. Such a field is in conflict only if the user takes exactly its path.
-func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
-	rows := IntendedForOthers(item.GVK.GroupKind(), item.Object)
+func (p Predictor) left(in *Prediction, item plan.Item, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
+	rows, live := IntendedForOthers(item.GVK.GroupKind(), item.Object), in.Live
 	if len(rows) == 0 || live == nil {
 		return nil, nil
 	}
-	entries, err := managedfields.Entries(live)
+	entries, err := in.Entries(live)
 	if err != nil {
 		return nil, err
 	}

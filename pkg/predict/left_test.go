@@ -59,7 +59,7 @@ func TestTakeOfFieldsLeftToOthers(t *testing.T) {
 		}
 		for _, take := range takes {
 			p := Predictor{Manager: "k8sconnect", Take: []Choice{{Path: fieldpath.Pattern(take)}}}
-			left, err := p.left(designed, live, nil, nil)
+			left, err := p.left(&Prediction{Live: live}, designed, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

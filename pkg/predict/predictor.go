@@ -94,6 +94,8 @@ type Prediction struct {
 	earlier []exclusive.Addition
 	// unrecorded contains the fields of a live object without any owner; nil if it has owners.
 	unrecorded *fieldpath.Set
+	// decoded is nil except between Reuse and its end.
+	decoded *decoded
 }
 
 // typeOf returns the compiled-in type of a kind; nil if there is none.

@@ -31,6 +31,10 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	if err != nil {
 		return nil, err
 	}
+	return rewritten(answer, sent, entries, manager), nil
+}
+
+func rewritten(answer, sent *unstructured.Unstructured, entries []managedfields.Entry, manager string) []managedfields.Change {
 	var out []managedfields.Change
 	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
 		from, declared := p.Get(sent.Object)
@@ -43,17 +47,18 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 		}
 		out = append(out, managedfields.Change{Path: p.Clone(), From: from, To: to, Kind: managedfields.Changed})
 	})
-	return out, nil
+	return out
 }
 
 // Rewritten returns the paths of the apply that something in the cluster rewrote or removed. In Kubernetes' own
 // kinds, a zero value means "not set" unless the field is a pointer in the Go type. The server itself
 // replaces it by a default, which is not a rewriting.
 func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
-	changes, err := Rewritten(answer, in.Declared, p.Manager)
+	entries, err := in.Entries(answer)
 	if err != nil {
 		return nil, err
 	}
+	changes := rewritten(answer, in.Declared, entries, p.Manager)
 	if len(changes) > 0 && object.IsBuiltIn(in.Item.GVK.Group) {
 		types := openapi.Schema{Fetch: func() openapi.Type { return p.typeOf(in.Item.Kind) }}
 		changes = slices.DeleteFunc(changes, func(c managedfields.Change) bool {

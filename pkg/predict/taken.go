@@ -2,7 +2,6 @@ package predict
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,14 +20,15 @@ import (
 // conflicts keep the field names of the entry's version. An entry that vanishes because the server
 // no longer serves its version is ignored (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
-	before, err := managedfields.Entries(live)
+	in := Prediction{Live: live}
+	before, after, err := in.bothEntries(answer)
 	if err != nil {
-		return nil, fmt.Errorf("live object: %w", err)
+		return nil, err
 	}
-	after, err := managedfields.Entries(answer)
-	if err != nil {
-		return nil, fmt.Errorf("the server's answer: %w", err)
-	}
+	return taken(live, answer, manifest, before, after, manager), nil
+}
+
+func taken(live, answer, manifest *unstructured.Unstructured, before, after []managedfields.Entry, manager string) []managedfields.Conflict {
 	t := taking{
 		live: live.Object, answer: answer.Object, manifest: manifest.Object,
 		ours: managedfields.Managed(after, manager), version: answer.GetAPIVersion(),
@@ -42,7 +42,7 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 	if manager == "kubectl" {
 		conflicts = withoutLastApplied(conflicts, live)
 	}
-	return conflicts, nil
+	return conflicts
 }
 
 type taking struct {

@@ -71,11 +71,17 @@ func unions(kind schema.GroupKind, manifest map[string]any) []union {
 // Leftovers returns the live union members that have no owner and that the manifest does not
 // select. body is the part of the manifest to be applied.
 func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
+	return leftovers(kind, manifest, body, live, managedfields.Entries)
+}
+
+func leftovers(
+	kind schema.GroupKind, manifest, body, live *unstructured.Unstructured, decode func(*unstructured.Unstructured) ([]managedfields.Entry, error),
+) ([]fieldpath.Path, error) {
 	all := unions(kind, manifest.Object)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	entries, err := managedfields.Entries(live)
+	entries, err := decode(live)
 	if err != nil {
 		return nil, err
 	}

@@ -207,9 +207,11 @@ func (l *lookahead) skip(p *plan.Plan, why error) {
 	}
 }
 
-func (l *lookahead) judge(p *predict.Prediction) {
+func (l *lookahead) judge(p *predict.Prediction, changes bool) {
 	l.plan.Learn(p.Item.Object, p.Live)
-	l.reach(p)
+	if !changes {
+		l.reach(p)
+	}
 	j := judgement{at: time.Now()}
 	if p.Live != nil {
 		j.version = p.Live.GetResourceVersion()
@@ -222,12 +224,13 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.judged[p.Item.Key()] = j
 }
 
-// reach records the object as it is, if the reviewed plan changes it.
+// reach records an object that would not change now, if the reviewed plan changes it.
 func (l *lookahead) reach(p *predict.Prediction) {
 	if l.reviewed == nil || p.Live == nil {
 		return
 	}
 	if was, changes := l.reviewed.Outcomes[p.Item.Key()]; changes {
+		defer p.Reuse()()
 		if owned, err := l.engine.Owned(p, was.Action); err == nil {
 			l.plan.Reach(was, owned, p.Live, l.hide)
 		}

@@ -219,8 +219,8 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		return e
 	}
 	e.Admit = r.others.Admit(r.predictor)
-	e.Judged = func(p *predict.Prediction) {
-		r.judged(p)
+	e.Judged = func(p *predict.Prediction, changes bool) {
+		r.judged(p, changes)
 		if p.Verdict != noop.Unchanged {
 			r.claimed.Predicted(p)
 		}
@@ -233,7 +233,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 	return e
 }
 
-func (r *run) judged(p *predict.Prediction) {
+func (r *run) judged(p *predict.Prediction, _ bool) {
 	r.found.Learn(p.Item.Object, p.Live)
 	if r.patcher != nil {
 		r.patcher.learn(p.Item.Ref, p.Item.Object)

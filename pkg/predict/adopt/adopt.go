@@ -83,6 +83,11 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	if err != nil {
 		return Adoption{}, err
 	}
+	return PlanFrom(live, entries, manager, from), nil
+}
+
+// PlanFrom is [Plan] with the decoded managed fields of the live object, which it does not modify.
+func PlanFrom(live *unstructured.Unstructured, entries []managedfields.Entry, manager string, from From) Adoption {
 	ours, exists := managedfields.AppliedBy(entries, manager)
 	a := adopter{manager: manager, from: from.Always, named: from.Always, granular: from.Granular, hollow: from.Hollow, status: from.Status, live: live.Object}
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &a.lastApplied) != nil {
@@ -116,7 +121,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	}
 	slices.SortFunc(result.Adopted, managedfields.Owner.Compare)
 	slices.SortFunc(result.Left, managedfields.Owner.Compare)
-	return result, nil
+	return result
 }
 
 // Manager returns our field manager; "" if the object does not exist.

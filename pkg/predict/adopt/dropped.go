@@ -35,6 +35,14 @@ func Dropped(
 	if err != nil {
 		return nil, nil, fmt.Errorf("the server's answer: %w", err)
 	}
+	changes, emptied = DroppedFrom(live, answer, before, after, manager, adoption)
+	return changes, emptied, nil
+}
+
+// DroppedFrom is [Dropped] with the decoded managed fields of both objects, which it does not modify.
+func DroppedFrom(
+	live, answer *unstructured.Unstructured, before, after []managedfields.Entry, manager string, adoption Adoption,
+) (changes []managedfields.Change, emptied []fieldpath.Path) {
 	a := adoption.adopter
 	d := &dropper{live: live.Object, answer: answer.Object, granular: a.granular, now: managedfields.Managed(after, manager)}
 	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet()).Union(adoption.SurplusSet())
@@ -62,7 +70,7 @@ func Dropped(
 	}
 	d.walk(nil, held)
 	slices.SortFunc(d.changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
-	return d.changes, d.emptied, nil
+	return d.changes, d.emptied
 }
 
 type dropper struct {

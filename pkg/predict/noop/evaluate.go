@@ -25,12 +25,18 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	if live == nil || manifest == nil {
 		return Doubtful, nil
 	}
-	j := evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
-	if !j.comparable() {
-		return Doubtful, nil
-	}
 	entries, err := managedfields.Entries(live)
 	if err != nil {
+		return Doubtful, nil
+	}
+	return EvaluateFrom(live, entries, manifest, manager)
+}
+
+// EvaluateFrom is [Evaluate] with the decoded managed fields of the live object, which it does not
+// modify.
+func EvaluateFrom(live *unstructured.Unstructured, entries []managedfields.Entry, manifest *unstructured.Unstructured, manager string) (Verdict, []managedfields.Conflict) {
+	j := evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() {
 		return Doubtful, nil
 	}
 	if len(entries) == 0 {
@@ -183,12 +189,15 @@ func (j *evaluation) isSecret() bool {
 // The schema must be current, with resolved references. It need not have the defaults of
 // Kubernetes' own kinds, because the server sets them whenever it reads an object.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
-	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
-	if !j.comparable() {
-		return false
-	}
 	entries, err := managedfields.Entries(live)
-	if err != nil || len(entries) == 0 {
+	return err == nil && BySchemaFrom(live, entries, manifest, manager, schema)
+}
+
+// BySchemaFrom is [BySchema] with the decoded managed fields of the live object, which it does not
+// modify.
+func BySchemaFrom(live *unstructured.Unstructured, entries []managedfields.Entry, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
+	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() || len(entries) == 0 {
 		return false
 	}
 	j.setEntries(entries)
