@@ -43,11 +43,12 @@ func (e *Engine) ownership(p *predict.Prediction, before []managedfields.Entry) 
 	if err != nil {
 		return nil, err
 	}
-	return ownerChanges(before, after, stored.Object, e.Predictor.Manager), nil
+	return ownerChanges(before, after, p.Live.Object, stored.Object, e.Predictor.Manager), nil
 }
 
-// ownerChanges compares the owners of each field before and after an apply by the manager.
-func ownerChanges(before, after []managedfields.Entry, stored map[string]any, manager string) []event.OwnerChange {
+// ownerChanges compares the owners of each field before and after an apply by the manager. It leaves out
+// the new fields of ours, which are changes of values.
+func ownerChanges(before, after []managedfields.Entry, live, stored map[string]any, manager string) []event.OwnerChange {
 	was, is := managedfields.Managed(before, manager), managedfields.Managed(after, manager)
 	others := managedfields.Others(after, manager)
 	var all ownerChangeList
@@ -69,7 +70,7 @@ func ownerChanges(before, after []managedfields.Entry, stored map[string]any, ma
 	fieldpath.Each(is.Leaves().Difference(was), func(p fieldpath.Path) {
 		if holders := managedfields.HoldersOf(others, p); len(holders) > 0 {
 			all.add(event.BecomesShared, p.String(), holders...)
-		} else {
+		} else if _, there := p.Get(live); there {
 			all.add(event.BecomesOwned, p.String())
 		}
 	})
