@@ -42,6 +42,9 @@ type Target struct {
 	As string
 	// Validation is the receiver's field validation; empty means Ignore.
 	Validation string
+	// Migrates means that the receiver first takes over the fields of its own updates, which are thus in no
+	// conflict.
+	Migrates bool
 }
 
 // Engine transfers fields. Server and Emit are required.

@@ -37,9 +37,15 @@ func (e *Engine) forecast(ctx context.Context, t Target, live *unstructured.Unst
 	if next.Err = forecast.Unknown; next.Err != nil && len(forecast.Conflicts) == 0 {
 		return next
 	}
+	isOwn := func(o managedfields.Owner) bool {
+		return t.Migrates && o.Manager == w.To && o.Operation == managedfields.Update && o.Subresource == ""
+	}
+	forecast.Conflicts = slices.DeleteFunc(forecast.Conflicts, func(c managedfields.Conflict) bool {
+		return len(c.Owners) > 0 && !slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return !isOwn(o) })
+	})
 	next.Before = redact.Conflicts(t.Ref, forecast.Conflicts)
 	for _, c := range next.Before {
-		c.Owners = remaining(c, done.Entries, w.To)
+		c.Owners = slices.DeleteFunc(remaining(c, done.Entries, w.To), isOwn)
 		if len(c.Owners) > 0 {
 			next.After = append(next.After, c)
 			continue

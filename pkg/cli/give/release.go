@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
@@ -29,8 +30,10 @@ func (o *scope) released(
 	var release inventory.HelmRelease
 	// The newest revision may have failed, but Helm has applied part of it.
 	revisions, err := helmrelease.Find(ctx, server, named)
+	migrates := true
 	if err == nil {
 		release, err = inventory.Decode(revisions.Last)
+		migrates = err == nil && isClientSide(revisions.Base())
 	}
 	source := fmt.Sprintf("the stored manifest (revision %d)", release.Version)
 	if o.chart != nil {
@@ -67,6 +70,9 @@ func (o *scope) released(
 	if err != nil {
 		return nil, fmt.Errorf("the manifest of %s: %w", of, err)
 	}
+	for i := range targets {
+		targets[i].Migrates = migrates
+	}
 	if o.chart != nil {
 		if targets, err = existing(ctx, server, targets); err != nil {
 			return nil, err
@@ -78,6 +84,14 @@ func (o *scope) released(
 		}
 	}
 	return next.declared(ctx, server, targets, of, release.Applied, emit)
+}
+
+// isClientSide reports whether a revision was applied client-side. Then a server-side upgrade, and the first install,
+// move the fields of Helm's updates to what Helm applies (upgradeClientSideFieldManager in helm/helm,
+// pkg/kube/client.go).
+func isClientSide(base *unstructured.Unstructured) bool {
+	release, err := inventory.Decode(base)
+	return (err == nil || errors.Is(err, inventory.ErrNoManifest)) && !release.Applies()
 }
 
 // otherRevision is the advice for a release whose newest revision cannot be read.

@@ -103,3 +103,27 @@ func (s *site) claims(t *testing.T, of reported) {
 		t.Errorf("refused: %t\n%s%s\nhelm: %v", refused, out, message, err)
 	}
 }
+
+// After a server-side upgrade of a client-side release has failed, the next one first migrates Helm's own updates. So
+// they are in no conflict, neither for releases nor for the command that it prints.
+func TestGiveKnowsThatHelmMigrates(t *testing.T) {
+	s := newSite(t, "migrates")
+	chart := func(mode string) string {
+		return folder(t, strings.Replace(with(note, "MODE", mode), "{name: web}", "{name: web, annotations: {note: x}}", 1))
+	}
+	s.helm.Run(t, "install", "web", chart("a"), "-n", s.namespace, "--server-side=false")
+	s.merge(t, "ConfigMap", "kubectl-edit", `{"metadata": {"annotations": {"note": "y"}}}`)
+	upgrade := []string{"upgrade", "web", chart("b"), "-n", s.namespace, "--server-side=true"}
+	if _, err := s.helm.Try(t.Context(), upgrade...); err == nil {
+		t.Fatal("the upgrade succeeds")
+	}
+	s.merge(t, "ConfigMap", "helm", `{"data": {"mode": "hot"}}`)
+	_, all, text := s.forecasts(t, "web")
+	if f := all[0]; len(flat(f.Conflicts)) != 1 || len(f.Next) != 1 {
+		t.Fatal(text)
+	}
+	s.run(t, all[0].Next[0], 0)
+	if _, err := s.helm.Try(t.Context(), upgrade...); err != nil {
+		t.Error(err)
+	}
+}
