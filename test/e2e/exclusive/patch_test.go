@@ -173,6 +173,10 @@ func (p *patching) notes(notes string, files map[string]string) {
 		if content := files[name]; !strings.Contains(content, m[3]) || line > strings.Count(content, "\n")+1 {
 			p.t.Errorf("%s: no such place", m[0])
 		}
+		// A new field ends the last line, which changes a text that ends there.
+		if m[5] == "the text has a form that can only be edited by hand" && !strings.HasSuffix(files[name], "\n") {
+			continue
+		}
 		if !slices.Contains([]string{"a patch contains no values of Secrets", "edit it by hand", "the live object lacks it"}, m[5]) {
 			p.t.Errorf("%s: the reason is unknown:\n%q", m[0], files[name])
 		}
