@@ -42,7 +42,7 @@ func (s *store) Create(_ context.Context, r *ownership.Record) error {
 
 func (s *store) Update(ctx context.Context, r *ownership.Record) error { return s.Create(ctx, r) }
 
-// A write is repeated only if another replica wrote, and a namespace that accepts no record is told
+// A write is repeated only if another replica wrote. A namespace that accepts no record differs
 // from a CRD that is missing.
 func TestUpdate(t *testing.T) {
 	conflict := apierrors.NewConflict(ofRecords, "r", errors.New("written by another replica"))
