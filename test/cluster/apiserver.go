@@ -19,20 +19,23 @@ const (
 func (c *Cluster) startEtcd() error {
 	// Sockets in the cluster's folder replace ports, so that no other cluster's API server can
 	// reach this etcd. Both programs run in the folder, because a socket's path must be short.
-	p, err := startProcess(c.Dir, etcd, c.Binary(etcd),
-		"--data-dir="+filepath.Join(c.Dir, "etcd-data"),
+	args := []string{
+		"--data-dir=" + filepath.Join(c.Dir, "etcd-data"),
 		"--listen-client-urls=unix://etcd:1",
 		"--advertise-client-urls=unix://etcd:1",
 		"--listen-peer-urls=unix://etcd:2",
 		"--initial-advertise-peer-urls=unix://etcd:2",
 		"--initial-cluster=default=unix://etcd:2",
-		"--unsafe-no-fsync",
 		// A single member need not wait for votes.
 		"--heartbeat-interval=20",
 		"--election-timeout=100",
 		"--quota-backend-bytes=8589934592",
 		"--log-level=warn",
-	)
+	}
+	if !c.options.Durable {
+		args = append(args, "--unsafe-no-fsync")
+	}
+	p, err := startProcess(c.Dir, etcd, c.Binary(etcd), args...)
 	c.add(p)
 	return err
 }

@@ -22,6 +22,10 @@ type Options struct {
 	// Metadata); empty for none. A relative path is below Dir.
 	AuditLog string
 
+	// Durable makes etcd wait for the disk at each write, as in production. Tests need not: nothing that they
+	// store must survive a power failure.
+	Durable bool
+
 	// APIServerArgs are appended to the API server's arguments.
 	APIServerArgs []string
 

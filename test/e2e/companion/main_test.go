@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-var shared = site{Shared: cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}}
+var shared = site{Shared: cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1, Durable: os.Getenv("DELETION_COST") != ""}}}
 
 func TestMain(m *testing.M) {
 	status := shared.Main(m)
