@@ -75,7 +75,9 @@ func ownerChanges(before, after []managedfields.Entry, live, stored map[string]a
 		}
 	})
 	fieldpath.Each(was.Leaves().Difference(is), func(p fieldpath.Path) {
-		if _, stays := p.Get(stored); stays { // Otherwise the value is removed, which is a change.
+		// A value that is removed is a change. A map stays ours with a field in it: an apply that was cut may
+		// have moved the map before its fields.
+		if _, stays := p.Get(stored); stays && !fieldpath.Touches(is, p) {
 			all.add(event.BecomesReleased, p.String(), managedfields.HoldersOf(others, p)...)
 		}
 	})

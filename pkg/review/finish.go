@@ -209,19 +209,28 @@ func (p *Plan) isDeleted(o, now Outcome) bool {
 	return o.Action == event.Recreate && now.Action == event.Create && !now.Unchecked && hash(p.masked(asText(unnamed(now.After)))) == o.content
 }
 
-// isAdopted reports whether the reviewed outcome is left, except that the fields of some of its
-// managers are ours already: an apply moves them before it sends the manifest. So it makes no change
-// of owners that was not reviewed.
+// isAdopted reports whether the reviewed outcome is left, except that some fields of the managers that it
+// adopts are ours already: an apply moves them, one manager and one step after the other, before it sends the
+// manifest. So it makes no change of owners that was not reviewed.
 func (o Outcome) isAdopted(now Outcome) bool {
-	moved := len(o.Adopted) > len(now.Adopted)
+	if len(o.Adopted) == 0 || o.partly {
+		return false
+	}
+	for _, manager := range now.Adopted {
+		if !slices.Contains(o.Adopted, manager) {
+			return false
+		}
+	}
 	reviewed := o.ownersAt()
 	for path, words := range now.ownersAt() {
 		for _, change := range words {
-			moved = moved && slices.Contains(reviewed[path], change)
+			if !slices.Contains(reviewed[path], change) {
+				return false
+			}
 		}
 	}
 	o.Adopted, o.Ownership, o.digest = now.Adopted, now.Ownership, ""
-	return moved && !o.partly && o.Digest() == now.Digest()
+	return o.Digest() == now.Digest()
 }
 
 // unproven returns the objects whose values of Secrets differ from the reviewed ones, or cannot be
