@@ -45,7 +45,7 @@ func (p *Plan) Reviewed(like string, of ...string) event.Reviewed {
 	salt := ""
 	if secret {
 		salt = saltOf(like)
-		values := p.values(outcomes, nil, salt)
+		values := p.values(outcomes, p.secrets, nil, salt)
 		out.Values = values.full + values.after
 		for i, o := range out.Objects {
 			if outcomes[o.Ref.Key()].Secret {

@@ -50,6 +50,18 @@ func (p *Plan) ReachGone(ref object.Ref) {
 	p.reached[ref.Key()] = state{}
 }
 
+// Declare records the manifest of an object that the reviewed plan creates although the server could not be
+// asked, because its namespace or kind is created by the same run. A run that continues the plan can ask the
+// server, whose answer has defaults, so it compares the manifest.
+func (p *Plan) Declare(ref object.Ref, manifest map[string]any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.declared == nil {
+		p.declared = map[object.Key]Outcome{}
+	}
+	p.declared[ref.Key()] = Outcome{Ref: ref, Action: event.Create, Unchecked: true, After: manifest}
+}
+
 // state is the state that a reviewed change leaves. after encodes the reviewed values.
 type state struct {
 	after string
@@ -167,12 +179,17 @@ func unnamed(content map[string]any) map[string]any {
 func (p *Plan) Continue(was Document, hide func(string) string) (done []object.Ref, found []Difference, unproven []object.Ref) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.maskedOutcomes()
+	now, secrets := p.maskedOutcomes(), p.asDeclared(was)
+	for key, o := range was.Outcomes {
+		if current := now[key]; o.Unchecked && current.Action == event.Create && p.declared[key].After != nil {
+			now[key] = p.digested(p.declared[key], secrets)
+		}
+	}
 	rest, pending := maps.Clone(was.Outcomes), maps.Clone(now)
 	for key, o := range was.Outcomes {
 		current, changes := now[key]
 		switch {
-		case !changes && p.isReached(o):
+		case !changes && p.isReached(o, secrets):
 			done = append(done, o.Ref)
 			delete(rest, key)
 		case changes && (p.isDeleted(o, current) || o.isAdopted(current)):
@@ -186,15 +203,33 @@ func (p *Plan) Continue(was Document, hide func(string) string) (done []object.R
 	if found = Differences(rest, pending, hide); len(found) > 0 {
 		return done, found, nil
 	}
-	return done, nil, p.unproven(was, now, done)
+	return done, nil, p.unproven(was, now, secrets, done)
 }
 
-// isReached reports whether an object is as a reviewed outcome leaves it. The caller holds the
-// mutex.
-func (p *Plan) isReached(o Outcome) bool {
+// asDeclared returns the outcomes for Secrets with real values, with those that the reviewed plan creates
+// unchecked as their manifests declare them. The caller holds the mutex.
+func (p *Plan) asDeclared(was Document) map[object.Key]Outcome {
+	out := maps.Clone(p.secrets)
+	for key, declared := range p.declared {
+		if redact.IsSecret(declared.Ref) && was.Outcomes[key].Unchecked {
+			if out == nil {
+				out = map[object.Key]Outcome{}
+			}
+			out[key] = declared
+		}
+	}
+	return out
+}
+
+// isReached reports whether an object is as a reviewed outcome leaves it. An object that was to be created
+// unchecked is, if an apply of the reviewed manifest would not change it. The caller holds the mutex.
+func (p *Plan) isReached(o Outcome, secrets map[object.Key]Outcome) bool {
 	s, known := p.reached[o.Ref.Key()]
-	if !known || !o.creates() {
+	switch declared := p.declared[o.Ref.Key()]; {
+	case !known || !o.creates():
 		return known
+	case o.Unchecked && declared.After != nil:
+		return p.digested(declared, secrets).digest == o.Digest()
 	}
 	content := s.owned
 	if redact.IsSecret(o.Ref) {
@@ -236,12 +271,12 @@ func (o Outcome) isAdopted(now Outcome) bool {
 // unproven returns the objects whose values of Secrets differ from the reviewed ones, or cannot be
 // compared. An object that is done has lost its former values. Then the others are compared by their
 // versions, and all by the values that they are to have.
-func (p *Plan) unproven(was Document, now map[object.Key]Outcome, done []object.Ref) []object.Ref {
+func (p *Plan) unproven(was Document, now, secrets map[object.Key]Outcome, done []object.Ref) []object.Ref {
 	if was.Values == "" {
 		return nil
 	}
 	_, salt, _ := strings.Cut(was.Digest, ".")
-	values := p.values(now, done, salt)
+	values := p.values(now, secrets, done, salt)
 	if strings.HasPrefix(was.Values, values.full) {
 		return nil
 	}
@@ -282,10 +317,10 @@ func (v values) seal(ref object.Ref, version string) string {
 
 // values returns the digests of the values in all outcomes, and in the objects that are done. The
 // caller holds the mutex.
-func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt string) values {
+func (p *Plan) values(outcomes, secrets map[object.Key]Outcome, done []object.Ref, salt string) values {
 	var texts, afters []string
 	for key, o := range outcomes {
-		if whole, isSecret := p.secrets[key]; isSecret {
+		if whole, isSecret := secrets[key]; isSecret {
 			texts, afters = append(texts, whole.text()), append(afters, whole.afterOutcome())
 			continue
 		}
@@ -297,7 +332,11 @@ func (p *Plan) values(outcomes map[object.Key]Outcome, done []object.Ref, salt s
 		}
 	}
 	for _, ref := range done {
-		if text := p.reached[ref.Key()].after; redact.IsSecret(ref) && text != "" || p.masked(text) != text {
+		text := p.reached[ref.Key()].after
+		if declared, is := p.declared[ref.Key()]; is {
+			text = declared.afterOutcome()
+		}
+		if redact.IsSecret(ref) && text != "" || p.masked(text) != text {
 			afters = append(afters, text)
 		}
 	}

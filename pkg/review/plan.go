@@ -32,6 +32,8 @@ type Plan struct {
 	versions map[object.Key]string
 	// reached has the objects of a reviewed plan that may be as it leaves them.
 	reached map[object.Key]state
+	// declared has the manifests of objects that the reviewed plan creates unchecked, as such outcomes.
+	declared map[object.Key]Outcome
 	// replaced has the UIDs of objects that have the name of a reviewed one.
 	replaced  map[object.Key]types.UID
 	contested bool
@@ -114,20 +116,21 @@ func (p *Plan) Outcomes() map[object.Key]Outcome {
 func (p *Plan) maskedOutcomes() map[object.Key]Outcome {
 	out := maps.Clone(p.outcomes)
 	for key, o := range out {
-		out[key] = p.digested(o)
+		out[key] = p.digested(o, p.secrets)
 	}
 	return out
 }
 
-// digested adds the digests of an outcome. The caller holds the mutex.
-func (p *Plan) digested(o Outcome) Outcome {
-	if whole, isSecret := p.secrets[o.Ref.Key()]; isSecret && whole.After != nil {
+// digested adds the digests of an outcome. secrets has the outcomes for Secrets with real values. The caller
+// holds the mutex.
+func (p *Plan) digested(o Outcome, secrets map[object.Key]Outcome) Outcome {
+	if whole, isSecret := secrets[o.Ref.Key()]; isSecret && whole.After != nil {
 		// The masks of a recreated Secret depend on its former values, which a continued run lacks.
 		_, o.After = redact.Pair(o.Ref, nil, whole.After)
 	}
 	head, content := o.head(), o.contentText()
 	shown, shownContent := p.masked(head), p.masked(content)
-	_, o.Secret = p.secrets[o.Ref.Key()]
+	_, o.Secret = secrets[o.Ref.Key()]
 	o.Secret = o.Secret || shown != head || shownContent != content
 	if content != "" {
 		o.content = hash(shownContent)

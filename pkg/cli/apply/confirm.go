@@ -209,6 +209,9 @@ func (l *lookahead) skip(p *plan.Plan, why error) {
 
 func (l *lookahead) judge(p *predict.Prediction, changes bool) {
 	l.plan.Learn(p.Item.Object, p.Live)
+	if l.reviewed != nil && l.reviewed.Outcomes[p.Item.Key()].Unchecked {
+		l.plan.Declare(p.Item.Ref, p.Item.Object.Object)
+	}
 	if !changes {
 		l.reach(p)
 	}
