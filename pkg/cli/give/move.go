@@ -121,7 +121,7 @@ func (p party) tool(ctx context.Context, c *connection.Connection, server *clien
 	case p.set != "":
 		return p.ofSet(ctx, c, server, isNew)
 	}
-	out, err := helmTool(ctx, c, server, *p.release, isNew)
+	out, err := helmTool(ctx, c, server, *p.release)
 	if errors.As(err, new(*helmrelease.NotFoundError)) {
 		out.Absent = true // A new one will be installed; an old one has left only its marks.
 		return out, nil
@@ -129,7 +129,7 @@ func (p party) tool(ctx context.Context, c *connection.Connection, server *clien
 	return out, err
 }
 
-func helmTool(ctx context.Context, c *connection.Connection, server *client.Client, named inventory.Release, isNew bool) (move.Tool, error) {
+func helmTool(ctx context.Context, c *connection.Connection, server *client.Client, named inventory.Release) (move.Tool, error) {
 	out := move.Tool{
 		Name: "Helm release " + named.Namespace + "/" + named.Name, Manager: inventory.Manager, Operation: managedfields.Apply,
 		Labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
@@ -137,7 +137,7 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 		Keep:        "helm.sh/resource-policy", KeepValue: "keep", Lists: func(object.Ref) bool { return false },
 	}
 	revisions, err := helmrelease.Find(ctx, server, named)
-	if err == nil && !isNew && revisions.Last.GetLabels()["status"] == "uninstalled" {
+	if err == nil && revisions.Last.GetLabels()["status"] == "uninstalled" {
 		err = &helmrelease.NotFoundError{Release: named} // Only its history is stored.
 	}
 	if err != nil {
@@ -189,7 +189,7 @@ func (p party) ofInventory(ctx context.Context, c *connection.Connection, server
 	}
 	out := move.Tool{Name: of.String(), Manager: of.Manager(), Operation: managedfields.Apply}
 	if contents.Release != nil {
-		out, err = helmTool(ctx, c, server, *contents.Release, isNew)
+		out, err = helmTool(ctx, c, server, *contents.Release)
 		out.Absent = isNew && errors.As(err, new(*helmrelease.NotFoundError))
 		if err != nil && !out.Absent {
 			return out, err

@@ -3,6 +3,8 @@ package releases_test
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // The history of an uninstalled release keeps its name in use: as forecast, helm install and helm upgrade
@@ -28,5 +30,25 @@ func TestNameOfUninstalledRelease(t *testing.T) {
 	s.helm.Run(t, "upgrade", "--install", "web", chart, "-n", s.namespace)
 	if status, all, text := s.forecasts(t, "web", output); status != 0 || all[0].Refused != nil {
 		t.Error(text)
+	}
+}
+
+// A release of which only the history is kept receives an object like one that does not exist yet.
+func TestMoveToUninstalledRelease(t *testing.T) {
+	s := newSite(t, "receiver")
+	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
+	s.helm.Run(t, "install", "old", folder(t, with(note+rest)), "-n", s.namespace)
+	s.helm.Run(t, "install", "nu", folder(t, strings.ReplaceAll(rest, "web", "shop")), "-n", s.namespace)
+	s.helm.Run(t, "uninstall", "nu", "-n", s.namespace, "--keep-history")
+	move := "kubectl k8sconnect give configmap/web --from-release=receiver/old --to-release=receiver/nu"
+	if out := s.run(t, move, 2); !strings.Contains(out, "add --allow-new") {
+		t.Error(out)
+	}
+	before := s.live(t)["ConfigMap web"].GetUID()
+	s.run(t, move+" --allow-new", 0)
+	s.helm.Run(t, "upgrade", "--install", "nu", folder(t, with(note)), "-n", s.namespace)
+	s.helm.Run(t, "upgrade", "old", folder(t, rest), "-n", s.namespace)
+	if now := s.live(t)["ConfigMap web"]; now == nil || now.GetUID() != before {
+		t.Error("the object was lost")
 	}
 }
