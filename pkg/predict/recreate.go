@@ -54,22 +54,30 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	}
 }
 
+// lostChanges returns the values of other owners that the new object lacks, or in whose place it has another
+// value, such as a default. The replicas that an autoscaler set belong to the subresource scale.
 func (p Predictor) lostChanges(live, anew *unstructured.Unstructured) []managedfields.Change {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return nil // The owners are unknown.
 	}
-	others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool { return e.Subresource != "" })
-	gone := fieldpath.NewSet()
+	others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool { return e.Subresource != "" && e.Subresource != "scale" })
+	gone, replaced := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, e := range others {
 		fieldpath.Each(e.Fields, func(path fieldpath.Path) {
 			if _, stays := path.Get(anew.Object); !stays {
 				fieldpath.Insert(gone, path.Clone())
 			}
 		})
+		fieldpath.Each(e.Fields.Leaves(), func(path fieldpath.Path) {
+			was, _ := path.Get(live.Object)
+			if value, stays := path.Get(anew.Object); stays && !fieldpath.Equal(was, value) {
+				fieldpath.Insert(replaced, path.Clone())
+			}
+		})
 	}
 	var lost []managedfields.Change
-	fieldpath.Each(gone.Leaves(), func(path fieldpath.Path) {
+	fieldpath.Each(gone.Leaves().Union(replaced), func(path fieldpath.Path) {
 		c := managedfields.Change{Path: path.Clone(), Kind: managedfields.Removed, Owners: managedfields.HoldersOf(others, path)}
 		c.From, _ = path.Get(live.Object)
 		lost = append(lost, c)
