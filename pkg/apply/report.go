@@ -123,10 +123,7 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) (
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
 	changes, err := e.Predictor.Rewritten(&t.Prediction, answer)
-	if err != nil {
-		return false
-	}
-	if len(changes) == 0 {
+	if err != nil || len(changes) == 0 {
 		return false
 	}
 	shownByDryRun := e.shownByDryRun(t)

@@ -50,14 +50,14 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	}
 	answer.SetName(in.Item.Name)
 	return &Recreation{
-		UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer, Lost: p.lostChanges(in.Live, answer),
+		UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer, Lost: p.lostChanges(in, answer),
 	}
 }
 
 // lostChanges returns the values of other owners that the new object lacks, or in whose place it has another
 // value, such as a default. The replicas that an autoscaler set belong to the subresource scale.
-func (p Predictor) lostChanges(live, anew *unstructured.Unstructured) []managedfields.Change {
-	entries, err := managedfields.Entries(live)
+func (p Predictor) lostChanges(in *Prediction, anew *unstructured.Unstructured) []managedfields.Change {
+	entries, err := in.Entries(in.Live)
 	if err != nil {
 		return nil // The owners are unknown.
 	}
@@ -70,7 +70,7 @@ func (p Predictor) lostChanges(live, anew *unstructured.Unstructured) []managedf
 			}
 		})
 		fieldpath.Each(e.Fields.Leaves(), func(path fieldpath.Path) {
-			was, _ := path.Get(live.Object)
+			was, _ := path.Get(in.Live.Object)
 			if value, stays := path.Get(anew.Object); stays && !fieldpath.Equal(was, value) {
 				fieldpath.Insert(replaced, path.Clone())
 			}
@@ -79,7 +79,7 @@ func (p Predictor) lostChanges(live, anew *unstructured.Unstructured) []managedf
 	var lost []managedfields.Change
 	fieldpath.Each(gone.Leaves().Union(replaced), func(path fieldpath.Path) {
 		c := managedfields.Change{Path: path.Clone(), Kind: managedfields.Removed, Owners: managedfields.HoldersOf(others, path)}
-		c.From, _ = path.Get(live.Object)
+		c.From, _ = path.Get(in.Live.Object)
 		lost = append(lost, c)
 	})
 	slices.SortFunc(lost, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })

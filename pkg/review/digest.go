@@ -25,8 +25,8 @@ const size = 16
 // Digest identifies the plan and its context, such as the name of a set. It reuses the salt of an
 // earlier digest (like), if like has one.
 //
-// The digest consists of the version and 128 bits of a SHA-256 hash. If the plan contains values of Secrets, a dot
-// and a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
+// The digest consists of the version and 128 bits of a SHA-256 hash. If the plan contains values of
+// Secrets, a dot and a salt follow. Digests appear in logs, so the values are hashed with 600,000 rounds of PBKDF2
 // (OWASP's Password Storage Cheat Sheet).
 func (p *Plan) Digest(like string, of ...string) string { return p.Reviewed(like, of...).Digest }
 
@@ -88,31 +88,31 @@ var (
 // IsDigest reports whether a text has the form of a digest.
 func IsDigest(text string) bool { return digestForm.MatchString(text) }
 
-// IsFormerDigest reports whether a text has the form of the digests of earlier releases, which
+// isFormerDigest reports whether a text has the form of the digests of earlier releases, which
 // covered less.
-func IsFormerDigest(text string) bool { return formerForms.MatchString(text) }
+func isFormerDigest(text string) bool { return formerForms.MatchString(text) }
 
 // Malformed explains why a text that looks like a digest is none; empty if the text looks like
 // something else.
 func Malformed(text string) string {
 	trimmed := strings.TrimSpace(text)
 	lower := strings.ToLower(trimmed)
-	hex, salt, salted := strings.Cut(strings.TrimPrefix(lower, version), ".")
+	digits, salt, salted := strings.Cut(strings.TrimPrefix(lower, version), ".")
 	switch {
 	case IsDigest(text):
 		return ""
-	case IsFormerDigest(text):
+	case isFormerDigest(text):
 		return "it comes from an earlier release, whose digests covered neither UIDs nor all changes of owners"
-	case trimmed != text && (IsDigest(lower) || IsFormerDigest(lower)):
+	case trimmed != text && (IsDigest(lower) || isFormerDigest(lower)):
 		return "it has spaces or line breaks around it"
-	case lower != text && (IsDigest(lower) || IsFormerDigest(lower)):
+	case lower != text && (IsDigest(lower) || isFormerDigest(lower)):
 		return "it has upper-case letters, but a digest has none"
 	case laterForms.MatchString(lower) && !strings.HasPrefix(lower, version):
 		return "it comes from another release"
 	case !brokenForm.MatchString(lower):
 		return ""
-	case len(hex) != 2*size:
-		return fmt.Sprintf("it has %d digits before the salt instead of %d, so it was cut or changed when it was copied", len(hex), 2*size)
+	case len(digits) != 2*size:
+		return fmt.Sprintf("it has %d digits before the salt instead of %d, so it was cut or changed when it was copied", len(digits), 2*size)
 	case salted:
 		return fmt.Sprintf("its salt has %d digits instead of 16, so it was cut or changed when it was copied", len(salt))
 	}

@@ -78,7 +78,7 @@ func Read(text []byte) (Document, error) {
 		return Document{}, errNoDiff
 	case in.Kind != "DiffResult":
 		return Document{}, fmt.Errorf("it is a %q, not the output of diff -o json", in.Kind)
-	case IsFormerDigest(in.Digest):
+	case isFormerDigest(in.Digest):
 		return Document{}, object.Hinted("run diff again, and review and confirm the new file",
 			"it comes from an earlier release, whose plans bound neither UIDs nor all changes of owners")
 	case in.Digest != "" && !IsDigest(in.Digest):

@@ -118,8 +118,8 @@ func (d differ) whole(v any, live fieldpath.Optional, isOurs bool) bool {
 	return (d.values || !isOurs) && !MayComplete(v, live.Value)
 }
 
-// MayComplete reports whether the live value may be the declared one: equal, or another spelling of it, with defaults, with items that
-// admission added, and without fields that the server does not know.
+// MayComplete reports whether the live value may be the declared one: equal, or another spelling of it, with
+// defaults, with items that admission added, and without fields that the server does not know.
 func MayComplete(v, live any) bool {
 	if isZero(v) {
 		return true
