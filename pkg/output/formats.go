@@ -48,67 +48,6 @@ const Manifests = "manifests"
 // this format prints no results.
 const Role = "role"
 
-// Report names a report that can be printed in several formats.
-type Report string
-
-// The reports of the verbs. Owners of many objects have three reports of their own.
-const (
-	OfApply      Report = "apply"
-	OfDiff       Report = "diff"
-	OfWait       Report = "wait"
-	OfDelete     Report = "delete"
-	OfStuck      Report = "stuck"
-	OfGive       Report = "give"
-	OfSets       Report = "sets"
-	OfDeprecated Report = "deprecated"
-	OfFights     Report = "fights"
-	OfUnready    Report = "unready"
-	OfReleases   Report = "releases"
-	OfOwners     Report = "owners"
-	OfSurvey     Report = "survey"
-	OfHistory    Report = "history"
-	OfPast       Report = "past"
-	OfMigration  Report = "migration"
-)
-
-// Formats returns the formats of a report. Help, completion and errors use this table. A format that
-// ends with "=" is followed by a template.
-func Formats(r Report) []string {
-	usual := []string{Table, JSON, YAML, KYAML, Name, Stream, JUnit}
-	switch r {
-	case OfApply:
-		return append(usual, Objects, ObjectsJSON, ObjectsKYAML, JSONPath+"=", Manifests, Role)
-	case OfDiff:
-		return append(usual, Markdown, Patch)
-	case OfWait:
-		return append(usual, JSONPath+"=")
-	case OfGive:
-		return []string{Table, JSON, YAML, KYAML, Stream, JUnit}
-	case OfSets:
-		return []string{Table, Wide, JSON, YAML, KYAML, Name}
-	case OfDeprecated:
-		return []string{Table, JSON, JUnit, Markdown}
-	case OfUnready:
-		return []string{Table, JSON, YAML, KYAML, Name, JUnit, Markdown}
-	case OfPast:
-		return []string{Table, JSON, YAML, KYAML, Markdown}
-	case OfFights:
-		return []string{Table, JSON, HTML}
-	case OfReleases:
-		return []string{Table, JSON, YAML, KYAML, JUnit, Markdown}
-	case OfOwners:
-		return []string{Table, YAML, JSON, KYAML, HTML}
-	case OfSurvey:
-		return []string{Table, JSON, YAML, KYAML, HTML}
-	case OfHistory:
-		return []string{Table, JSON, YAML, KYAML, HTML}
-	case OfMigration:
-		return []string{Table, JSON, YAML, KYAML}
-	case OfDelete, OfStuck:
-	}
-	return usual
-}
-
 // ListOf returns the formats as a text, such as "table, json or jsonpath=TEMPLATE".
 func ListOf(formats []string) string {
 	names := make([]string, len(formats))

@@ -30,7 +30,7 @@ var aFlag = regexp.MustCompile(`--(take|yield|adopt-from)=(?:'((?:[^']|'\\'')*)'
 func flagsBelow(t *testing.T, did event.Applied) (printed, string) {
 	t.Helper()
 	var out bytes.Buffer
-	p, err := printer.ForApply(output.Options{Out: &out, Err: &out})
+	p, err := printer.For(printer.OfApply, output.Options{Out: &out, Err: &out})
 	if err != nil {
 		t.Fatal(err)
 	}

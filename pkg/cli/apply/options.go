@@ -172,7 +172,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency")
-	verb.OutputFlag(cmd, &flags.output, output.OfApply, "The formats "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfApply), "The formats "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" and "+
 		output.JSONPath+"=TEMPLATE print the objects themselves. With --dry-run=client, "+output.Manifests+
 		" prints the input in apply order, without a server. With --dry-run=server, "+output.Role+
 		" prints the Roles and the ClusterRole that the run needs")
@@ -196,7 +196,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.ContinueOnConflict = f.continueOnConflict
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
-	out, outErr := printer.ForApply(print)
+	out, outErr := printer.For(printer.OfApply, print)
 	o := &Options{
 		Input: input, Predictor: predictor, Awaited: awaited, Set: set, LockWithin: within, History: f.history, Run: print.Run, Out: out,
 		strict: f.strict, others: f.others, rules: rules, rulesFile: settings.Place, dryRun: dryRun, continueOnConflict: f.continueOnConflict, awaitKinds: f.awaitKinds,

@@ -26,7 +26,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
@@ -118,7 +117,7 @@ func (f *deleteFlags) add(cmd *cobra.Command, c *connection.Connection) {
 	f.causes.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the named objects, which must already be terminating; no deletion is requested")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
-	verb.OutputFlag(cmd, &f.output, output.OfDelete, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfDelete), "")
 	help.Complete(cmd, "remove-finalizer", completion.Finalizers(c))
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
 	for _, name := range []string{"grace-period", "timeout-for", "stuck-after"} {
@@ -136,7 +135,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor, settings.TimeoutFor)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = f.dryRun != "none"
-	out, outErr := printer.ForDelete(print)
+	out, outErr := printer.For(printer.OfDelete, print)
 	o := &deleteOptions{
 		targets: targets, strict: f.strict,
 		engine: deletion.Engine{

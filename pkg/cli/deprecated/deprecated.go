@@ -23,7 +23,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -79,7 +78,7 @@ Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and cluster-scoped objects")
 	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also check the manifests of Helm releases; they are read from Secrets and ConfigMaps")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
-	verb.OutputFlag(cmd, &f.output, output.OfDeprecated, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfDeprecated), "")
 	help.Words(cmd, "release")
 	return cmd
 }
@@ -104,7 +103,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForDeprecated(print)
+	o.out, outErr = printer.For(printer.OfDeprecated, print)
 	return o, errors.Join(verb.FlagError("--release", releaseErr), filesErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

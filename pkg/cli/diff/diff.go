@@ -105,7 +105,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	cmd.Flags().BoolVar(&flags.exclusive, "exclusive", false, "Also compare fields that others have added")
 	flags.serverSide.Add(cmd.Flags())
 	cmd.Flags().BoolVar(&flags.stat, "stat", false, "Only count the changes of each object")
-	verb.OutputFlag(cmd, &flags.output, output.OfDiff, "The format "+output.Markdown+" is for a pull request")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfDiff), "The format "+output.Markdown+" is for a pull request")
 	return cmd
 }
 
@@ -130,7 +130,7 @@ func (f *flags) toOptions(in verb.Invocation) (*Options, error) {
 		patches = &patcher{hide: in.Vault.Text}
 		print.Patch, patchErr = patches.patch, patchable(input.Files.Filenames, input.Files.Kustomize)
 	}
-	out, outErr := printer.ForDiff(print)
+	out, outErr := printer.For(printer.OfDiff, print)
 	o := &Options{Input: input, Predictor: predictor, Set: set, Run: print.Run, Out: out, strict: f.strict, others: f.others, rules: rules, patcher: patches}
 	o.Input.Files.Empty = set.Prune
 	return o, errors.Join(inErr, settingsErr, f.others.Check(), predictorErr, setErr, f.serverSide.Check(), printErr, externalErr, statErr, patchErr, verb.FlagError("-o", outErr), in.Check())

@@ -20,7 +20,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fights"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -73,7 +72,7 @@ Exit status: 0 no fights, 1 fights found, 2 could not tell.`,
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")
-	verb.OutputFlag(cmd, &f.output, output.OfFights, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfFights), "")
 	return cmd
 }
 
@@ -94,7 +93,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run, o.live = print.Run, print.Progress
 	var outErr error
-	o.out, outErr = printer.ForFights(print)
+	o.out, outErr = printer.For(printer.OfFights, print)
 	return o, errors.Join(targetsErr, forErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -30,7 +30,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -156,7 +155,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	f.config.Add(cmd)
 	f.others.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	verb.OutputFlag(cmd, &f.output, output.OfGive, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfGive), "")
 	help.Words(cmd, "as-operation", "apply", "update")
 }
 
@@ -181,7 +180,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
-	out, outErr := printer.ForGive(print)
+	out, outErr := printer.For(printer.OfGive, print)
 	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
 	o.others, o.allowNew = f.others, f.move.allowNew

@@ -36,7 +36,7 @@ func (f *flags) toDeletions(in verb.Invocation) (*deletedOptions, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForDeletions(print)
+	o.out, outErr = printer.For(printer.OfDeletions, print)
 	return o, errors.Join(targetsErr, sinceErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -28,7 +28,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/rollouts"
@@ -83,7 +82,7 @@ Exit status: 0 shown; 2 could not tell.`,
 	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "List deletions; needs the webhook")
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "With --deleted, all namespaces, and cluster-scoped objects")
 	cmd.Flags().Var((*verb.Period)(&f.since), "since", "With --deleted, only deletions no older than this, such as 1h or 2d")
-	verb.OutputFlag(cmd, &f.output, output.OfPast, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfPast), "")
 	return cmd
 }
 
@@ -113,7 +112,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForPast(print)
+	o.out, outErr = printer.For(printer.OfPast, print)
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -39,7 +39,7 @@ func (f *manyFlags) toHistory(in verb.Invocation, a asked) (*historyOptions, err
 	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForHistory(print)
+	o.out, outErr = printer.For(printer.OfHistory, print)
 	return o, errors.Join(flagErr, targetsErr, f.countable(a), verb.FlagError("--path", pathErr), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

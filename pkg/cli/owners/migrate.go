@@ -43,7 +43,7 @@ func (f *manyFlags) toMigration(in verb.Invocation, a asked) (*migrateOptions, e
 	print.DryRun = o.dryRun != object.DryRunNone
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForMigration(print)
+	o.out, outErr = printer.For(printer.OfMigration, print)
 	return o, errors.Join(targetsErr, f.countable(a), flagErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

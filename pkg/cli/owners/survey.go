@@ -114,7 +114,7 @@ func (f *manyFlags) toSurvey(in verb.Invocation, a asked) (*surveyOptions, error
 	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForSurvey(print)
+	o.out, outErr = printer.For(printer.OfSurvey, print)
 	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -32,7 +32,7 @@ func (f *manyFlags) toUnmanaged(in verb.Invocation, a asked) (verb.Options, erro
 	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForUnmanaged(print)
+	o.out, outErr = printer.For(printer.OfUnmanaged, print)
 	return o, errors.Join(targetErr, otherErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

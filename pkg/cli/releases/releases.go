@@ -21,7 +21,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -72,7 +71,7 @@ Exit status: 0 all would succeed, 1 one would fail, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Releases in all namespaces")
 	cmd.Flags().StringVar(&f.chartOutput, helmrelease.ChartOutputFlag, "",
 		"File, or - for stdin, with the output of helm template or helm upgrade --dry-run: the manifest of the next upgrade. Requires NAME")
-	verb.OutputFlag(cmd, &f.output, output.OfReleases, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfReleases), "")
 	help.Words(cmd, helmrelease.ChartOutputFlag)
 	return cmd
 }
@@ -94,7 +93,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
-	o.out, outErr = printer.ForReleases(print)
+	o.out, outErr = printer.For(printer.OfReleases, print)
 	return o, errors.Join(nameErr, chartErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

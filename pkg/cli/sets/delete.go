@@ -26,7 +26,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -75,7 +74,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		"Also delete objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.causes.Add(cmd, "On by default if stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
-	verb.OutputFlag(cmd, &flags.output, output.OfDelete, "")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfDelete), "")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, err
 	endsFor, causesErr := f.causes.EndsFor(in.Cmd.Flags().Changed, verb.IsUnattended(in.Streams))
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
-	out, outErr := printer.ForDelete(print)
+	out, outErr := printer.For(printer.OfDelete, print)
 	o := &setsDeleteOptions{
 		name: in.Args[0], allow: allow, confirm: f.confirm, within: within, dryRun: dryRun, endsFor: endsFor,
 		ask: setrun.Asking(in.Streams, out.Pause), run: print.Run, out: out,

@@ -94,7 +94,7 @@ continues it.`,
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
 	flags.lock.Add(cmd.Flags())
-	verb.OutputFlag(cmd, &flags.output, output.OfDelete, "")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfDelete), "")
 	return cmd
 }
 
@@ -194,7 +194,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	if err != nil {
 		return nil, err
 	}
-	out, err := printer.ForDiff(print)
+	out, err := printer.For(printer.OfDiff, print)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, to hist
 	if err != nil {
 		return err
 	}
-	out, err := printer.ForApply(print)
+	out, err := printer.For(printer.OfApply, print)
 	if err != nil {
 		return err
 	}

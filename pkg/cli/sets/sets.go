@@ -22,7 +22,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -77,7 +76,7 @@ Exit status: 0 listed, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent is cluster-scoped")
-	verb.OutputFlag(cmd, &flags.output, output.OfSets, "")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfSets), "")
 	cmd.AddCommand(newSetsDelete(c, streams), newRollback(c, streams))
 	return cmd
 }
@@ -94,8 +93,12 @@ func (f *setsFlags) toOptions(in verb.Invocation) (*setsOptions, error) {
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
+	report := printer.OfSets
+	if o.name != "" {
+		report = printer.OfMembers
+	}
 	var outErr error
-	o.out, outErr = printer.ForSets(print, o.name != "")
+	o.out, outErr = printer.For(report, print)
 	return o, errors.Join(nameErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -66,7 +65,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "All namespaces, and cluster-scoped objects")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
-	verb.OutputFlag(cmd, &flags.output, output.OfStuck, "")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfStuck), "")
 	return cmd
 }
 
@@ -90,7 +89,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForStuck(print)
+	o.out, outErr = printer.For(printer.OfStuck, print)
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -77,7 +76,7 @@ Exit status: 0 all are ready, 1 some are not, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "All namespaces, and cluster-scoped objects")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	f.config.Add(cmd)
-	verb.OutputFlag(cmd, &f.output, output.OfUnready, "")
+	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfUnready), "")
 	return cmd
 }
 
@@ -91,7 +90,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
-	o.out, outErr = printer.ForUnready(print)
+	o.out, outErr = printer.For(printer.OfUnready, print)
 	return o, errors.Join(typesErr, verb.Selector(f.selector), settingsErr, rulesErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

@@ -53,15 +53,14 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o, for the formats of a report. The usage lists them, then has the sentences in
+// OutputFlag adds -o. The usage lists the formats, then has the sentences in
 // more, or what continues the list after a comma.
-func OutputFlag(cmd *cobra.Command, format *string, r output.Report, more string) {
-	CompletedOutputFlag(cmd, format, r, more, nil)
+func OutputFlag(cmd *cobra.Command, format *string, formats []string, more string) {
+	CompletedOutputFlag(cmd, format, formats, more, nil)
 }
 
 // CompletedOutputFlag is like OutputFlag, with a completion that offers more than the formats.
-func CompletedOutputFlag(cmd *cobra.Command, format *string, r output.Report, more string, complete cobra.CompletionFunc) {
-	formats := output.Formats(r)
+func CompletedOutputFlag(cmd *cobra.Command, format *string, formats []string, more string, complete cobra.CompletionFunc) {
 	usage := "Output format: " + output.ListOf(formats)
 	if more != "" && !strings.HasPrefix(more, ",") {
 		usage += ". "

@@ -86,8 +86,8 @@ func (f *waitFlags) add(cmd *cobra.Command, c *connection.Connection) {
 	flags.StringVar(&f.explain, "explain-ready", "", "Print the rule that decides whether objects of this KIND are ready, and where it comes from; does not wait")
 	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off by default", unready.Lastings())
-	verb.CompletedOutputFlag(cmd, &f.output, output.OfWait, "The formats yaml, kyaml, name and jsonpath print the objects that met their conditions",
-		completion.JSONPaths(c, output.Formats(output.OfWait)))
+	verb.CompletedOutputFlag(cmd, &f.output, printer.Formats(printer.OfWait), "The formats yaml, kyaml, name and jsonpath print the objects that met their conditions",
+		completion.JSONPaths(c, printer.Formats(printer.OfWait)))
 	help.Words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
 		help.Words(cmd, name)
@@ -104,7 +104,7 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	limits, limitsErr := f.times.ToLimits(goal.For)
 	hanging, hangErr := f.hang.ToHanging(in.Cmd.Flags(), false)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
-	out, outErr := printer.ForWait(print)
+	out, outErr := printer.For(printer.OfWait, print)
 	rules, rulesErr := await.ReadRules(settings.Readiness)
 	await.UseRules(rules, f.local || f.timeout == 0, goal.For)
 	await.UseRules(rules, f.local || f.timeout == 0, goal.FailOn)

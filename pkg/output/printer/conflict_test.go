@@ -29,7 +29,7 @@ func TestReportFitsTheTerminal(t *testing.T) {
 	for _, some := range [][]managedfields.Conflict{conflicts[:1], conflicts[:2], conflicts} {
 		for width := 40; width <= 200; width += 5 {
 			events := []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: some}}
-			got := run(t, printer.ForApply, output.Options{Width: columns(width)}, events)
+			got := run(t, printer.OfApply, output.Options{Width: columns(width)}, events)
 			report, _, _ := strings.Cut(got.out, "\n\n")
 			for line := range strings.Lines(report) {
 				text := strings.TrimSpace(line)
@@ -47,7 +47,7 @@ func TestAllOwners(t *testing.T) {
 	applied := contractConflict(t)
 	applied.Conflicts[0].Owners = []managedfields.Owner{autoscaler(), editor(), flux()}
 	const want = "kube-controller-manager (scale), kubectl-edit (Update, 1h ago), flux (Apply, 3d ago)\n"
-	got := run(t, printer.ForApply, output.Options{}, []event.Event{applied})
+	got := run(t, printer.OfApply, output.Options{}, []event.Event{applied})
 	if !strings.Contains(got.out, want) {
 		t.Errorf("no %q in:\n%s", want, got.out)
 	}
@@ -191,7 +191,7 @@ Nothing in this phase was written. For each path, choose:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, printer.ForApply, output.Options{DryRun: tt.dryRun}, tt.events)
+			got := run(t, printer.OfApply, output.Options{DryRun: tt.dryRun}, tt.events)
 			_, rest, _ := strings.Cut(got.out, "\nNothing")
 			advice, _, _ := strings.Cut("\nNothing"+rest, "\n\n")
 			if diff := cmp.Diff(tt.want, advice+"\n"); diff != "" {
@@ -211,14 +211,14 @@ func TestOnlyWorkingAdviceIsOffered(t *testing.T) {
 		}
 	}
 	events := []event.Event{contested("a", "flux", path(t, ".data.a")), contested("b", "")}
-	got := run(t, printer.ForApply, output.Options{}, events).out
+	got := run(t, printer.OfApply, output.Options{}, events).out
 	if strings.Contains(got, "--adopt-from") || strings.Contains(got, "--yield=configmap/a") || !strings.Contains(got, "--yield=configmap/b:.data.a") {
 		t.Error(got)
 	}
 	if !strings.Contains(got, "not possible: configmap/a:.data.a is a path of another API version") {
 		t.Error(got)
 	}
-	got = run(t, printer.ForApply, output.Options{Format: output.JUnit}, events).out
+	got = run(t, printer.OfApply, output.Options{Format: output.JUnit}, events).out
 	if strings.Contains(got, "yield=configmap/a") || !strings.Contains(got, "yield=configmap/b") {
 		t.Error(got)
 	}
@@ -232,8 +232,8 @@ func TestManyContestedPaths(t *testing.T) {
 		applied.Conflicts = append(applied.Conflicts, managedfields.Conflict{Path: p, Owners: []managedfields.Owner{flux()}})
 		applied.Taken = append(applied.Taken, managedfields.Change{Path: p, From: "a", To: "b", Owners: []managedfields.Owner{flux()}})
 	}
-	brief := run(t, printer.ForApply, output.Options{}, []event.Event{applied}).out
-	full := run(t, printer.ForApply, output.Options{Verbose: true}, []event.Event{applied}).out
+	brief := run(t, printer.OfApply, output.Options{}, []event.Event{applied}).out
+	full := run(t, printer.OfApply, output.Options{Verbose: true}, []event.Event{applied}).out
 	if !strings.Contains(brief, "  and 80 more paths\n") || !strings.Contains(brief, "  taken    and 90 more paths\n") {
 		t.Errorf("the number of further paths is missing:\n%s", brief)
 	}

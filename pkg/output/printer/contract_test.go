@@ -34,7 +34,7 @@ Nothing in this phase was written. For each path, choose:
 
 1 conflict
 `
-	got := run(t, printer.ForApply, output.Options{Width: columns(120)}, []event.Event{contractConflict(t)})
+	got := run(t, printer.OfApply, output.Options{Width: columns(120)}, []event.Event{contractConflict(t)})
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -48,7 +48,7 @@ func TestApplyResult(t *testing.T) {
 		event.Applied{Ref: config("a"), Action: event.Created},
 		event.Applied{Ref: config("b"), Action: event.Failed, Err: hinted{forbidden("b"), "ask"}},
 	}
-	got := run(t, printer.ForApply, output.Options{Format: output.JSON, Run: "01J"}, events)
+	got := run(t, printer.OfApply, output.Options{Format: output.JSON, Run: "01J"}, events)
 	equalJSON(t, got.out, `{
 	  "apiVersion":"cli.k8sconnect.io/v1alpha1","kind":"ApplyResult","run":"01J",
 	  "objects":[
@@ -77,7 +77,7 @@ func TestDiffResult(t *testing.T) {
 		event.Compared{Ref: config("b"), Action: event.None},
 		event.Compared{Ref: config("c"), Action: event.Kept, Departed: true, Reason: "its annotation keeps it"},
 	}
-	got := run(t, printer.ForDiff, output.Options{Format: output.JSON}, events)
+	got := run(t, printer.OfDiff, output.Options{Format: output.JSON}, events)
 	equalJSON(t, got.out, `{
 	  "apiVersion":"cli.k8sconnect.io/v1alpha1","kind":"DiffResult",
 	  "objects":[
@@ -103,18 +103,18 @@ func TestDecisionsAreReported(t *testing.T) {
 	}}
 	const entries = `"decided":[{"path":".data.a","outcome":"yielded","by":"k8sconnect.yaml:3:3","choice":"manager=kubectl:.data.a"},{"path":".data.b","outcome":"left","by":"built-in"}]`
 	for _, tt := range []struct {
-		make   verb
+		report printer.Report
 		kind   string
 		result event.Event
 	}{
-		{printer.ForApply, "ApplyResult", event.Applied{Ref: config("a"), Action: event.Unchanged}},
-		{printer.ForDiff, "DiffResult", event.Compared{Ref: config("a"), Action: event.None}},
+		{printer.OfApply, "ApplyResult", event.Applied{Ref: config("a"), Action: event.Unchanged}},
+		{printer.OfDiff, "DiffResult", event.Compared{Ref: config("a"), Action: event.None}},
 	} {
 		var document struct {
 			Kind    string
 			Objects []map[string]any
 		}
-		got := run(t, tt.make, output.Options{Format: output.JSON}, []event.Event{tt.result, decided})
+		got := run(t, tt.report, output.Options{Format: output.JSON}, []event.Event{tt.result, decided})
 		if err := json.Unmarshal([]byte(got.out), &document); err != nil {
 			t.Fatal(err)
 		}
@@ -123,10 +123,10 @@ func TestDecisionsAreReported(t *testing.T) {
 			t.Fatal(err, document.Kind)
 		}
 		equalJSON(t, string(text), "{"+entries+"}")
-		if got := run(t, tt.make, output.Options{Format: output.Stream}, []event.Event{tt.result, decided}); !strings.Contains(got.out, `"type":"decided"`) || !strings.Contains(got.out, entries) {
+		if got := run(t, tt.report, output.Options{Format: output.Stream}, []event.Event{tt.result, decided}); !strings.Contains(got.out, `"type":"decided"`) || !strings.Contains(got.out, entries) {
 			t.Errorf("%s:\n%s", tt.kind, got.out)
 		}
-		if got := run(t, tt.make, output.Options{}, []event.Event{tt.result, decided}); strings.Contains(got.out+got.err, "k8sconnect.yaml") {
+		if got := run(t, tt.report, output.Options{}, []event.Event{tt.result, decided}); strings.Contains(got.out+got.err, "k8sconnect.yaml") {
 			t.Errorf("%s:\n%s%s", tt.kind, got.out, got.err)
 		}
 	}
@@ -134,9 +134,9 @@ func TestDecisionsAreReported(t *testing.T) {
 
 // A document without objects is still complete.
 func TestEmptyDocuments(t *testing.T) {
-	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+	for name, report := range map[string]printer.Report{"apply": printer.OfApply, "diff": printer.OfDiff} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, make, output.Options{Format: output.JSON}, []event.Event{event.Planned{}})
+			got := run(t, report, output.Options{Format: output.JSON}, []event.Event{event.Planned{}})
 			var document struct{ Objects []any }
 			if err := json.Unmarshal([]byte(got.out), &document); err != nil {
 				t.Fatal(err)
@@ -151,9 +151,9 @@ func TestEmptyDocuments(t *testing.T) {
 // A run that ends before it has a plan prints nothing: the error is on stderr, and an empty
 // document would look like a result.
 func TestNothingWithoutPlan(t *testing.T) {
-	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+	for name, report := range map[string]printer.Report{"apply": printer.OfApply, "diff": printer.OfDiff} {
 		for _, format := range []string{output.Table, output.JSON, output.JUnit} {
-			if got := run(t, make, output.Options{Format: format}, nil); got.out != "" {
+			if got := run(t, report, output.Options{Format: format}, nil); got.out != "" {
 				t.Errorf("%s -o %s: got %q, want no output", name, format, got.out)
 			}
 		}
@@ -173,7 +173,7 @@ func TestWarnings(t *testing.T) {
 	}
 	const want = "warning: 3 objects: old: configmap/a -n prod, configmap/b -n prod, configmap/nowhere -n prod\n"
 	for _, format := range []string{output.Table, output.JSON, output.Stream} {
-		got := run(t, printer.ForApply, output.Options{Format: format}, events)
+		got := run(t, printer.OfApply, output.Options{Format: format}, events)
 		if diff := cmp.Diff(want, got.err); diff != "" {
 			t.Errorf("%s: stderr (-want +got):\n%s", format, diff)
 		}
@@ -182,7 +182,7 @@ func TestWarnings(t *testing.T) {
 		Warnings []string
 		Objects  []struct{ Warnings []string }
 	}
-	got := run(t, printer.ForApply, output.Options{Format: output.JSON}, events)
+	got := run(t, printer.OfApply, output.Options{Format: output.JSON}, events)
 	if err := json.Unmarshal([]byte(got.out), &document); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestUnchangedObjects(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, printer.ForApply, output.Options{Verbose: tt.verbose}, story(tt.objects))
+			got := run(t, printer.OfApply, output.Options{Verbose: tt.verbose}, story(tt.objects))
 			if n := strings.Count(got.out, "\n"); n != tt.lines {
 				t.Errorf("%d lines, want %d:\n%s", n, tt.lines, got.out)
 			}
@@ -252,11 +252,11 @@ func TestTakeovers(t *testing.T) {
 		want += "    taken    .data." + key + "  from kubectl-client-side-apply (Update): a → b\n"
 	}
 	want += "59 objects taken over from kubectl-client-side-apply\n59 configured\n"
-	got := run(t, printer.ForApply, output.Options{}, append(events, changed))
+	got := run(t, printer.OfApply, output.Options{}, append(events, changed))
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := run(t, printer.ForApply, output.Options{Verbose: true}, append(events, changed)); strings.Count(got.out, "adopted  the fields of "+csa) != 59 {
+	if got := run(t, printer.OfApply, output.Options{Verbose: true}, append(events, changed)); strings.Count(got.out, "adopted  the fields of "+csa) != 59 {
 		t.Errorf("adopted fields or values are missing although Verbose is set:\n%s", got.out)
 	}
 }
@@ -268,7 +268,7 @@ func TestManySkipped(t *testing.T) {
 	}
 	events = append(events, event.Applied{Ref: object.Ref{Name: "x"}, Action: event.Skipped, Err: errors.New("its namespace failed")})
 	const want = "skipped     /x: its namespace failed\nskipped     5 objects: phase one failed\n6 skipped\n"
-	got := run(t, printer.ForApply, output.Options{}, events)
+	got := run(t, printer.OfApply, output.Options{}, events)
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -315,7 +315,7 @@ func TestLargeConflict(t *testing.T) {
 		}}}
 	}
 	planned := event.Planned{Phases: []event.Phase{{Name: "all", Total: 1}}}
-	got := run(t, printer.ForApply, output.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict([]any{rule("list"), rule("watch")}, []any{rule("list"), rule("patch")})})
+	got := run(t, printer.OfApply, output.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict([]any{rule("list"), rule("watch")}, []any{rule("list"), rule("patch")})})
 	const want = `conflict  configmap/a -n prod
   .rules     flux (Apply)
     --- live
@@ -334,7 +334,7 @@ func TestLargeConflict(t *testing.T) {
 	for range 50 {
 		many = append(many, rule("watch"))
 	}
-	got = run(t, printer.ForApply, output.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict(many, []any{rule("list")})})
+	got = run(t, printer.OfApply, output.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict(many, []any{rule("list")})})
 	if n := strings.Count(got.out, "\n"); n > 40 || !strings.Contains(got.out, "more lines; diff shows all") {
 		t.Errorf("%d lines:\n%s", n, got.out)
 	}
@@ -349,7 +349,7 @@ func TestSuccessfulDiffPrintsNoRunID(t *testing.T) {
 			event.Planned{Phases: []event.Phase{{Name: "configuration", Total: 1, Refs: []object.Ref{config("a")}}}},
 			event.Compared{Ref: config("a"), Action: action},
 		}
-		if got := run(t, printer.ForDiff, output.Options{Run: "01ABC"}, events); strings.Contains(got.err, "run: 01ABC") != named {
+		if got := run(t, printer.OfDiff, output.Options{Run: "01ABC"}, events); strings.Contains(got.err, "run: 01ABC") != named {
 			t.Errorf("%s: %s%s", action, got.out, got.err)
 		}
 	}

@@ -77,7 +77,7 @@ func TestDeleteGolden(t *testing.T) {
 		"stream":       {Format: output.Stream, Run: "01J"},
 		"junit":        {Format: output.JUnit},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, "delete-"+name, run(t, printer.ForDelete, o, deleteStory())) })
+		t.Run(name, func(t *testing.T) { golden(t, "delete-"+name, run(t, printer.OfDelete, o, deleteStory())) })
 	}
 }
 
@@ -98,7 +98,7 @@ func TestCauseIsPrintedOnce(t *testing.T) {
 		"a report, with stderr on a terminal":     {options: output.Options{Format: output.JUnit, Width: width, Progress: true, ErrWidth: width}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, printer.ForDelete, test.options, deleteStory())
+			got := run(t, printer.OfDelete, test.options, deleteStory())
 			const next = "next     kubectl scale deployment/operator"
 			read := got.err
 			if test.options.Width != nil && test.options.Progress && test.options.Format == "" {
@@ -117,7 +117,7 @@ func TestCauseIsPrintedOnce(t *testing.T) {
 					unreported = append(unreported, e)
 				}
 			}
-			if got := run(t, printer.ForDelete, test.options, unreported); !strings.Contains(got.out+got.err, next) {
+			if got := run(t, printer.OfDelete, test.options, unreported); !strings.Contains(got.out+got.err, next) {
 				t.Errorf("the cause is missing at the end:\n%s", got.out+got.err)
 			}
 		})
@@ -149,9 +149,9 @@ func TestStuckGolden(t *testing.T) {
 		"stream": {Format: output.Stream, Run: "01J"},
 		"junit":  {Format: output.JUnit},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, "stuck-"+name, run(t, printer.ForStuck, o, stuckStory())) })
+		t.Run(name, func(t *testing.T) { golden(t, "stuck-"+name, run(t, printer.OfStuck, o, stuckStory())) })
 	}
-	nothing := run(t, printer.ForStuck, output.Options{}, []event.Event{event.Planned{}})
+	nothing := run(t, printer.OfStuck, output.Options{}, []event.Event{event.Planned{}})
 	if nothing.out != "nothing is terminating\n" {
 		t.Errorf("without stuck objects: got %q", nothing.out)
 	}
@@ -159,7 +159,7 @@ func TestStuckGolden(t *testing.T) {
 
 // The time at which a Pod's grace period ends is not reported as the start of its deletion.
 func TestGracePeriodIsNotReportedAsDelay(t *testing.T) {
-	got := run(t, printer.ForStuck, output.Options{}, []event.Event{
+	got := run(t, printer.OfStuck, output.Options{}, []event.Event{
 		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
 	})
 	if strings.Contains(got.out, " for ") {
@@ -177,7 +177,7 @@ func TestSharedCauseIsPrintedOnce(t *testing.T) {
 			event.Stuck{Ref: widget(name), Causes: []event.Cause{gone(name)}},
 			event.Deleted{Ref: widget(name), Action: event.Remains, Causes: []event.Cause{gone(name)}})
 	}
-	got := run(t, printer.ForDelete, output.Options{}, events)
+	got := run(t, printer.OfDelete, output.Options{}, events)
 	for stream, text := range map[string]string{"stdout": got.out, "stderr": got.err} {
 		if n := strings.Count(text, "kubectl scale"); n != 1 {
 			t.Errorf("%s has %d commands, want 1", stream, n)

@@ -51,17 +51,17 @@ customresourcedefinition.apiextensions.k8s.io/gears.example.com
 1 writer, 1 file, 1 release blocking 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
 they do no harm
 `
-	if got := run(t, printer.ForDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
+	if got := run(t, printer.OfDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := run(t, printer.ForDeprecated, output.Options{}, []event.Event{event.Deprecations{Release: "1.38"}}).out; got != "nothing uses an API that 1.38 removes\n" {
+	if got := run(t, printer.OfDeprecated, output.Options{}, []event.Event{event.Deprecations{Release: "1.38"}}).out; got != "nothing uses an API that 1.38 removes\n" {
 		t.Error(got)
 	}
 	many := usesOfDeprecated()
 	for range 40 {
 		many.Uses = append(many.Uses, many.Uses[1])
 	}
-	got := run(t, printer.ForDeprecated, output.Options{Width: columns(80)}, []event.Event{many}).out
+	got := run(t, printer.OfDeprecated, output.Options{Width: columns(80)}, []event.Event{many}).out
 	if !strings.Contains(got, "\nand 21 more uses; -v 1 shows all\n") || strings.Count(got, "service/") != 20 {
 		t.Error(got)
 	}
@@ -78,14 +78,14 @@ func TestDeprecatedMarkdown(t *testing.T) {
 
 not read: secret -n shop: no
 `
-	if got := run(t, printer.ForDeprecated, output.Options{Format: output.Markdown, Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
+	if got := run(t, printer.OfDeprecated, output.Options{Format: output.Markdown, Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestDeprecatedDocuments(t *testing.T) {
 	broken := event.LeftOut{Err: errors.New("x.yaml:1: not YAML")}
-	got := run(t, printer.ForDeprecated, output.Options{Format: output.JSON, Now: noon}, []event.Event{broken, usesOfDeprecated()}).out
+	got := run(t, printer.OfDeprecated, output.Options{Format: output.JSON, Now: noon}, []event.Event{broken, usesOfDeprecated()}).out
 	for _, want := range []string{
 		`"kind": "DeprecatedResult"`, `"release": "1.38"`, `"server": "1.37"`, `"goes": true`, `"removed": "1.38"`, `"use": "resource.k8s.io/v1/ResourceClaim"`,
 		`"manager": "dra-driver"`, `"shop/web.yaml:12"`, `"revision": 7`, `"path": ".spec.loadBalancerIP"`, `"oldEntries": 9`, `"definition": "gears.example.com"`,
@@ -95,7 +95,7 @@ func TestDeprecatedDocuments(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
-	got = run(t, printer.ForDeprecated, output.Options{Format: output.JUnit, Now: noon}, []event.Event{broken, usesOfDeprecated()}).out
+	got = run(t, printer.OfDeprecated, output.Options{Format: output.JUnit, Now: noon}, []event.Event{broken, usesOfDeprecated()}).out
 	var suites struct {
 		Suite struct {
 			Tests    int `xml:"tests,attr"`
@@ -106,7 +106,7 @@ func TestDeprecatedDocuments(t *testing.T) {
 	if err := xml.Unmarshal([]byte(got), &suites); err != nil || suites.Suite.Tests != 5 || suites.Suite.Failures != 1 || suites.Suite.Errors != 2 {
 		t.Errorf("%v: %+v\n%s", err, suites, got)
 	}
-	if _, err := printer.ForDeprecated(output.Options{Format: output.YAML}); err == nil {
+	if _, err := printer.For(printer.OfDeprecated, output.Options{Format: output.YAML}); err == nil {
 		t.Error("-o yaml")
 	}
 }
@@ -116,7 +116,7 @@ func TestDeprecatedAnnotations(t *testing.T) {
 	annotate := func(level string, at object.Source, message string) string {
 		return level + " " + at.String() + " " + message
 	}
-	got := run(t, printer.ForDeprecated, output.Options{Annotate: annotate}, []event.Event{usesOfDeprecated()}).err
+	got := run(t, printer.OfDeprecated, output.Options{Annotate: annotate}, []event.Event{usesOfDeprecated()}).err
 	const want = "warning shop/web.yaml:12 resourceclaim.resource.k8s.io/gpu -n shop: resource.k8s.io/v1beta1 is deprecated since 1.35, to be removed in 1.38; use v1\n"
 	if !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 2 {
 		t.Errorf("%q", got)

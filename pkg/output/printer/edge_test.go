@@ -25,7 +25,7 @@ func TestRemovedOrKept(t *testing.T) {
     kept     .data.shared  by flux (Apply, 3d ago)
 1 configured
 `
-	got := run(t, printer.ForApply, output.Options{}, []event.Event{applied})
+	got := run(t, printer.OfApply, output.Options{}, []event.Event{applied})
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -35,7 +35,7 @@ func TestRemovedOrKept(t *testing.T) {
 // not checked. The same holds in a dry run.
 func TestNotChecked(t *testing.T) {
 	const why = "namespace prod is created by this set: not checked by the server"
-	diff := run(t, printer.ForDiff, output.Options{}, []event.Event{
+	diff := run(t, printer.OfDiff, output.Options{}, []event.Event{
 		event.Compared{Ref: config("a"), Action: event.Create, Reason: why, After: named("ConfigMap", "a")},
 	})
 	const wantDiff = "create  configmap/a -n prod\n# " + why + "\n--- /dev/null\n+++ applied\n@@ -0,0 +1,4 @@\n" +
@@ -43,14 +43,14 @@ func TestNotChecked(t *testing.T) {
 	if diff := cmp.Diff(wantDiff, diff.out); diff != "" {
 		t.Errorf("diff (-want +got):\n%s", diff)
 	}
-	apply := run(t, printer.ForApply, output.Options{DryRun: true}, []event.Event{
+	apply := run(t, printer.OfApply, output.Options{DryRun: true}, []event.Event{
 		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true, Reason: why},
 	})
 	const wantApply = "created     configmap/a -n prod (dry run): " + why + "\n1 created (dry run: nothing was written)\n"
 	if diff := cmp.Diff(wantApply, apply.out); diff != "" {
 		t.Errorf("apply (-want +got):\n%s", diff)
 	}
-	document := run(t, printer.ForApply, output.Options{Format: output.JSON}, []event.Event{
+	document := run(t, printer.OfApply, output.Options{Format: output.JSON}, []event.Event{
 		event.Applied{Ref: config("a"), Action: event.Created, Reason: why},
 	})
 	if !strings.Contains(document.out, `"reason": "`+why+`"`) {
@@ -75,7 +75,7 @@ func TestAtomic(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, printer.ForDiff, output.Options{}, []event.Event{
+			got := run(t, printer.OfDiff, output.Options{}, []event.Event{
 				event.Compared{Ref: web(), Action: event.Update, Changes: []managedfields.Change{tt.change}},
 			})
 			if diff := cmp.Diff("update  deployment.apps/web -n prod\n"+tt.want, got.out); diff != "" {
@@ -87,7 +87,7 @@ func TestAtomic(t *testing.T) {
 
 // A diff that predicts a conflict reports the conflict separately from the diff itself.
 func TestContestedDiffWarns(t *testing.T) {
-	got := run(t, printer.ForDiff, output.Options{}, diffStory(t))
+	got := run(t, printer.OfDiff, output.Options{}, diffStory(t))
 	const want = "1 contested path: apply stops there unless you use --take or --yield\n"
 	if !strings.HasSuffix(got.err, want) || strings.Contains(got.out, want) {
 		t.Errorf("stderr does not end with %q:\n%s", want, got.err)
@@ -101,7 +101,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
 	}
 	const text = `{"kind":"ConfigMap"}`
-	masked := run(t, printer.ForDiff, output.Options{}, []event.Event{
+	masked := run(t, printer.OfDiff, output.Options{}, []event.Event{
 		event.Compared{Ref: config("a"), Action: event.Update, Before: annotated("***"), After: map[string]any{}},
 	})
 	if strings.Contains(masked.out, "bytes") {
@@ -116,7 +116,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := annotated(text)
-			got := run(t, printer.ForDiff, output.Options{}, []event.Event{
+			got := run(t, printer.OfDiff, output.Options{}, []event.Event{
 				event.Compared{Ref: config("a"), Action: event.Update, Before: before, After: tt.after},
 			})
 			if !strings.HasSuffix(got.out, tt.want) {
@@ -131,7 +131,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 
 // The output of a client dry run does not look like that of a completed run.
 func TestClientDryRun(t *testing.T) {
-	got := run(t, printer.ForApply, output.Options{DryRun: true, Unasked: true}, []event.Event{
+	got := run(t, printer.OfApply, output.Options{DryRun: true, Unasked: true}, []event.Event{
 		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true},
 		event.Applied{Ref: config("b"), Action: event.Configured, DryRun: true},
 		event.Applied{Ref: config("c"), Action: event.Unchanged, DryRun: true},

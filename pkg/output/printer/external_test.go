@@ -95,7 +95,7 @@ func (p *program) run(_ context.Context, name string, args []string) error {
 func TestExternalDiff(t *testing.T) {
 	p := &program{answer: exited(1)}
 	external := &output.External{Name: "diff", Args: []string{"-u", "-N"}, Run: p.run}
-	got := run(t, printer.ForDiff, output.Options{External: external}, diffStory(t))
+	got := run(t, printer.OfDiff, output.Options{External: external}, diffStory(t))
 
 	if diff := cmp.Diff([]string{"diff", "-u", "-N"}, p.args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
@@ -152,7 +152,7 @@ func TestExternalDiffExitCodes(t *testing.T) {
 }
 
 func TestExternalDiffWithoutRun(t *testing.T) {
-	if _, err := printer.ForDiff(output.Options{External: &output.External{Name: "differ"}}); err == nil {
+	if _, err := printer.For(printer.OfDiff, output.Options{External: &output.External{Name: "differ"}}); err == nil {
 		t.Error("no error although nothing can run the program")
 	}
 }
@@ -181,7 +181,7 @@ func TestExternalDiffPanics(t *testing.T) {
 func compareWith(t *testing.T, p *program, events []event.Event) error {
 	t.Helper()
 	external := &output.External{Name: "differ", Run: p.run}
-	pr, err := printer.ForDiff(output.Options{Out: &writes{}, Err: &writes{}, External: external})
+	pr, err := printer.For(printer.OfDiff, output.Options{Out: &writes{}, Err: &writes{}, External: external})
 	if err != nil {
 		t.Fatal(err)
 	}

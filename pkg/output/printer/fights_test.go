@@ -65,22 +65,22 @@ statefulset.apps              31 writes a minute, and nothing changes
 not judged: 1 more object with repeated writes; name a TYPE to include them
 statefulset.apps: 7 writes a minute, and nothing changes; this may be one write per object, as when a tool reapplies all objects
 `
-	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
+	if got := run(t, printer.OfFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	many := fought()
 	for range 9 {
 		many.Found[0].Paths = append(many.Found[0].Paths, many.Found[0].Paths[0])
 	}
-	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{many}).out; !strings.Contains(got, "\n    and 2 more paths\n    next  give a\n") {
+	if got := run(t, printer.OfFights, output.Options{Now: noon}, []event.Event{many}).out; !strings.Contains(got, "\n    and 2 more paths\n    next  give a\n") {
 		t.Error(got)
 	}
 	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
-	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: no fights; watched 3 objects for 90s\n" {
+	if got := run(t, printer.OfFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: no fights; watched 3 objects for 90s\n" {
 		t.Error(got)
 	}
 	missed := event.Fights{Objects: 3, For: time.Minute, Uncounted: errors.New("no")}
-	if got := run(t, printer.ForFights, output.Options{}, []event.Event{missed}).out; got != "no fights found, but some may have been missed; watched 3 objects for 60s; writes that change nothing not counted\n" {
+	if got := run(t, printer.OfFights, output.Options{}, []event.Event{missed}).out; got != "no fights found, but some may have been missed; watched 3 objects for 60s; writes that change nothing not counted\n" {
 		t.Error(got)
 	}
 }
@@ -89,7 +89,7 @@ statefulset.apps: 7 writes a minute, and nothing changes; this may be one write 
 func TestFightsLive(t *testing.T) {
 	term := &terminal{}
 	synctest.Test(t, func(t *testing.T) {
-		p, err := printer.ForFights(output.Options{Out: term, Err: term, Now: time.Now, Progress: true, Width: columns(80), ErrWidth: columns(80)})
+		p, err := printer.For(printer.OfFights, output.Options{Out: term, Err: term, Now: time.Now, Progress: true, Width: columns(80), ErrWidth: columns(80)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestFightsLive(t *testing.T) {
 }
 
 func TestFightsDocument(t *testing.T) {
-	got := run(t, printer.ForFights, output.Options{Format: output.JSON}, []event.Event{fought()}).out
+	got := run(t, printer.OfFights, output.Options{Format: output.JSON}, []event.Event{fought()}).out
 	for _, want := range []string{
 		`"kind": "FightsResult"`, `"seconds": 60`, `"objects": 41300`, `"class": "several-owners"`, `"writesPerMinute": 84`, `"manager": "keda-operator"`,
 		`"unknown": true`, `"class": "not-stored"`, `"notStored": [`, `"uncounted": {`, `"unread": [`, `"unclear": 1`, `"count": 8412`, `"user": "system:serviceaccount:argocd:controller"`,
@@ -118,7 +118,7 @@ func TestFightsDocument(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
-	if _, err := printer.ForFights(output.Options{Format: output.YAML}); err == nil {
+	if _, err := printer.For(printer.OfFights, output.Options{Format: output.YAML}); err == nil {
 		t.Error("-o yaml")
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // folded describes a test of lines that differ only in a name. line is the line for one object.
 func folded() map[string]struct {
-	of verb
+	of printer.Report
 	// one returns the event for the i-th object. If there is only one event for all objects, all
 	// returns it.
 	one func(i int) event.Event
@@ -30,41 +30,41 @@ func folded() map[string]struct {
 		return &object.FaultError{Source: at(i), Subject: config(numbered(i)).String(), Text: text, Detail: detail, Advice: "do this"}
 	}
 	type row = struct {
-		of      verb
+		of      printer.Report
 		one     func(i int) event.Event
 		all     func(n int) event.Event
 		counted bool
 	}
 	return map[string]row{
-		"left out": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"left out": {of: printer.OfApply, counted: true, one: func(i int) event.Event {
 			return event.LeftOut{Err: fault(i, "generateName without a name", "")}
 		}},
-		"duplicate": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"duplicate": {of: printer.OfApply, counted: true, one: func(i int) event.Event {
 			return event.LeftOut{Err: fault(i, "the same object is in the input twice", ": also at other.yaml:"+numbered(i))}
 		}},
-		"copies": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"copies": {of: printer.OfApply, counted: true, one: func(i int) event.Event {
 			return event.Warned{Ref: config(numbered(i)), Text: "is in the input twice", Detail: " (at " + at(i).String() + ")"}
 		}},
-		"remarks": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+		"remarks": {of: printer.OfDiff, counted: true, one: func(i int) event.Event {
 			return event.Remarked{Ref: config(numbered(i)), Code: "SecretMissing", Text: "its Secret does not exist", Hint: "create it"}
 		}},
-		"hooks": {of: printer.ForApply, counted: true, all: func(n int) event.Event {
+		"hooks": {of: printer.OfApply, counted: true, all: func(n int) event.Event {
 			var e event.HooksLeftOut
 			for i := range n {
 				e.Hooks = append(e.Hooks, event.Hook{Ref: config(numbered(i)), Source: at(i), On: []string{"test"}})
 			}
 			return e
 		}},
-		"kept by a prune": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"kept by a prune": {of: printer.OfApply, counted: true, one: func(i int) event.Event {
 			return event.Applied{Ref: config(numbered(i)), Action: event.Kept, Departed: true, Reason: "its kind is not pruned"}
 		}},
-		"kept by sets delete": {of: printer.ForDelete, counted: true, one: func(i int) event.Event {
+		"kept by sets delete": {of: printer.OfDelete, counted: true, one: func(i int) event.Event {
 			return event.Deleted{Ref: config(numbered(i)), Action: event.Kept, Reason: "it has changed"}
 		}},
-		"would be kept": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+		"would be kept": {of: printer.OfDiff, counted: true, one: func(i int) event.Event {
 			return event.Compared{Ref: config(numbered(i)), Action: event.Kept, Departed: true, Reason: "its kind is not pruned"}
 		}},
-		"objects that join a set": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+		"objects that join a set": {of: printer.OfDiff, counted: true, one: func(i int) event.Event {
 			labels := map[string]any{"applyset.kubernetes.io/part-of": "applyset-x-v1"}
 			return event.Compared{
 				Ref: config(numbered(i)), Action: event.Update,
@@ -76,10 +76,10 @@ func folded() map[string]struct {
 				},
 			}
 		}},
-		"conditions of removed CRDs": {of: printer.ForDelete, one: func(i int) event.Event {
+		"conditions of removed CRDs": {of: printer.OfDelete, one: func(i int) event.Event {
 			return event.Terminating{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}
 		}},
-		"yields of unchanged objects": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"yields of unchanged objects": {of: printer.OfApply, counted: true, one: func(i int) event.Event {
 			return event.Applied{Ref: config(numbered(i)), Action: event.Unchanged, Yielded: []fieldpath.Path{fieldpath.Field("data", "a")}}
 		}},
 	}
@@ -143,7 +143,7 @@ func TestRemarksInManyNamespacesAreMerged(t *testing.T) {
 		of := ref("v1", "Service", "shop-"+numbered(i), "web")
 		events = append(events, event.Remarked{Ref: of, Code: "SelectorMatchesNothing", Text: "matches no Pod", Hint: "see kubectl get pods -n " + of.Namespace})
 	}
-	message := both(run(t, printer.ForApply, output.Options{}, events))
+	message := both(run(t, printer.OfApply, output.Options{}, events))
 	for _, want := range []string{"120 objects: matches no Pod: service/web -n shop-c-000, ", " and 115 more", "hint: for example, see kubectl get pods -n shop-c-000\n"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("%q is missing:\n%s", want, message)
@@ -165,7 +165,7 @@ func TestHintsOnce(t *testing.T) {
 		"diff":   {event.Compared{Ref: config("a"), Action: event.Unknown, Err: failed(0)}, event.Compared{Ref: config("b"), Action: event.Unknown, Err: failed(1)}},
 		"wait":   {event.Waited{Ref: config("a"), Action: event.Failed, Err: failed(0)}, event.Waited{Ref: config("b"), Action: event.Failed, Err: failed(1)}},
 	} {
-		of := map[string]verb{"apply": printer.ForApply, "delete": printer.ForDelete, "diff": printer.ForDiff, "wait": printer.ForWait}[name]
+		of := map[string]printer.Report{"apply": printer.OfApply, "delete": printer.OfDelete, "diff": printer.OfDiff, "wait": printer.OfWait}[name]
 		message := both(run(t, of, output.Options{}, append([]event.Event{event.Planned{}}, events...)))
 		if n := strings.Count(message, "hint: ask for the right"); n != 1 {
 			t.Errorf("%s: the hint is printed %d times, want once:\n%s", name, n, message)
@@ -191,7 +191,7 @@ func TestWaitingForKindsIsOneLine(t *testing.T) {
 		"many":                {[]string{"A", "B", "C", "D", "E", "F", "G"}, []string{"waiting for 7 kinds to be served: A, B, C, D, E and 2 more"}},
 		"kind served at once": {nil, nil},
 	} {
-		got := in(t, 1, printer.ForApply, func(w *watched) {
+		got := in(t, 1, printer.OfApply, func(w *watched) {
 			w.p.Print(phases())
 			w.p.Print(event.PhaseStarted{Index: 0})
 			for _, kind := range c.kinds {

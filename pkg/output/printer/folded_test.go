@@ -57,15 +57,15 @@ failed      configmap/broken -n n-0
 		"log":      {},
 		"terminal": {Width: columns(100), Height: columns(24)},
 	} {
-		if diff := cmp.Diff(want, run(t, printer.ForApply, o, firstApply(30)).out); diff != "" {
+		if diff := cmp.Diff(want, run(t, printer.OfApply, o, firstApply(30)).out); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	colored := run(t, printer.ForApply, output.Options{Color: true, Width: columns(100)}, firstApply(30)).out
+	colored := run(t, printer.OfApply, output.Options{Color: true, Width: columns(100)}, firstApply(30)).out
 	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, ""); plain != want {
 		t.Errorf("in colour:\n%s", colored)
 	}
-	each := run(t, printer.ForApply, output.Options{Verbose: true}, firstApply(30)).out
+	each := run(t, printer.OfApply, output.Options{Verbose: true}, firstApply(30)).out
 	if n := strings.Count(each, "\ncreated     configmap/a -n n-"); n != 30 {
 		t.Errorf("-v 1 lists %d objects:\n%s", n, each)
 	}
@@ -74,7 +74,7 @@ failed      configmap/broken -n n-0
 // Up to 50 results in a log, and a screen of them on a terminal, are listed in plan order.
 func TestFewResultsAreListed(t *testing.T) {
 	for rows, want := range map[int]bool{24: false, 60: true, 0: true} {
-		got := run(t, printer.ForApply, output.Options{Width: columns(100), Height: columns(rows)}, firstApply(15)).out
+		got := run(t, printer.OfApply, output.Options{Width: columns(100), Height: columns(rows)}, firstApply(15)).out
 		if listed := strings.Contains(got, "created     configmap/a -n n-0\nconfigured  networkpolicy.networking.k8s.io/n-0 -n n-0\n"); listed != want {
 			t.Errorf("%d rows: listed %t\n%s", rows, listed, got)
 		}
@@ -83,7 +83,7 @@ func TestFewResultsAreListed(t *testing.T) {
 	for i := range 60 {
 		events = append(events, event.Deleted{Ref: ref("v1", "ConfigMap", fmt.Sprintf("n-%d", i%2), fmt.Sprint(i)), Action: event.Gone})
 	}
-	if got := run(t, printer.ForDelete, output.Options{}, events).out; got != "deleted      60 ConfigMaps in 2 namespaces: n-0, n-1\n60 deleted\n" {
+	if got := run(t, printer.OfDelete, output.Options{}, events).out; got != "deleted      60 ConfigMaps in 2 namespaces: n-0, n-1\n60 deleted\n" {
 		t.Error(got)
 	}
 }
@@ -114,20 +114,20 @@ func TestFailuresOfManyResultsAreLast(t *testing.T) {
 		return out
 	}
 	const failed = "failed      serviceaccount/serviceaccount-0 -n prod\n    refused\n"
-	few := run(t, printer.ForApply, output.Options{}, events(3)).out
+	few := run(t, printer.OfApply, output.Options{}, events(3)).out
 	if !strings.Contains(few, failed+"created     configmap/configmap-0 -n prod\n") {
 		t.Errorf("on a screen, the results are not in the order of phases:\n%s", few)
 	}
-	many := run(t, printer.ForApply, output.Options{}, events(60)).out
+	many := run(t, printer.OfApply, output.Options{}, events(60)).out
 	if !strings.HasSuffix(many, "created     60 ConfigMaps -n prod\n"+failed+"119 created, 1 failed\n") {
 		t.Errorf("the failure is not the last result:\n%s", many)
 	}
 	waits := event.Waiting{Ref: ref("v1", "ServiceAccount", "prod", "serviceaccount-1"), For: "it"}
-	if between := run(t, printer.ForApply, output.Options{}, events(60, waits)).out; between != many {
+	if between := run(t, printer.OfApply, output.Options{}, events(60, waits)).out; between != many {
 		t.Errorf("a wait between the phases changes the order:\n%s", between)
 	}
 	var out strings.Builder
-	p, err := printer.ForApply(output.Options{Out: &out, Err: io.Discard, Now: noon})
+	p, err := printer.For(printer.OfApply, output.Options{Out: &out, Err: io.Discard, Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}

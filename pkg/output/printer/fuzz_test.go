@@ -31,10 +31,10 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte(strings.Repeat("\x04\x02\x01\x05abc\n\x06\x03\x08\r\x7f", 30)), 40)
 	f.Fuzz(func(t *testing.T, data []byte, width int) {
 		events := imagine(data)
-		for _, make := range []verb{printer.ForApply, printer.ForDiff} {
+		for _, report := range []printer.Report{printer.OfApply, printer.OfDiff} {
 			for _, format := range []string{output.Table, output.JSON, output.YAML, output.Name, output.Stream, output.JUnit} {
 				var out, err bytes.Buffer
-				p, failure := make(output.Options{Out: &out, Err: &err, Format: format, Width: columns(width), Verbose: len(data)%2 == 0})
+				p, failure := printer.For(report, output.Options{Out: &out, Err: &err, Format: format, Width: columns(width), Verbose: len(data)%2 == 0})
 				if failure != nil {
 					t.Fatal(failure)
 				}
@@ -57,7 +57,7 @@ func FuzzLive(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
 	f.Add([]byte("\x06\x05\x05abc"), 12)
 	f.Fuzz(func(t *testing.T, data []byte, width int) {
-		term := watch(t, printer.ForApply, columns(width), func(_ *terminal, p *printer.Printer) {
+		term := watch(t, printer.OfApply, columns(width), func(_ *terminal, p *printer.Printer) {
 			for _, e := range imagine(data) {
 				p.Print(e)
 				pass(200 * time.Millisecond)

@@ -31,7 +31,7 @@ func TestApplyGolden(t *testing.T) {
 			if o.DryRun {
 				events = dryRun(events)
 			}
-			golden(t, "apply-"+name, run(t, printer.ForApply, o, events))
+			golden(t, "apply-"+name, run(t, printer.OfApply, o, events))
 		})
 	}
 }
@@ -49,18 +49,18 @@ func TestDiffGolden(t *testing.T) {
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "diff-"+name, run(t, printer.ForDiff, o, diffStory(t)))
+			golden(t, "diff-"+name, run(t, printer.OfDiff, o, diffStory(t)))
 		})
 	}
 }
 
 func TestColourDoesNotChangeText(t *testing.T) {
 	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
-	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+	for name, report := range map[string]printer.Report{"apply": printer.OfApply, "diff": printer.OfDiff} {
 		t.Run(name, func(t *testing.T) {
 			events := append(applyStory(t), diffStory(t)...)
-			plain := run(t, make, output.Options{}, events).out
-			coloured := run(t, make, output.Options{Color: true}, events).out
+			plain := run(t, report, output.Options{}, events).out
+			coloured := run(t, report, output.Options{Color: true}, events).out
 			if coloured == plain {
 				t.Error("the output has no colour")
 			}
@@ -72,8 +72,8 @@ func TestColourDoesNotChangeText(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
-		if _, err := make(output.Options{Format: "jsn"}); err == nil {
+	for name, report := range map[string]printer.Report{"apply": printer.OfApply, "diff": printer.OfDiff} {
+		if _, err := printer.For(report, output.Options{Format: "jsn"}); err == nil {
 			t.Errorf("%s: no error for a format that does not exist", name)
 		}
 	}

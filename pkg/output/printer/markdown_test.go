@@ -28,7 +28,7 @@ func changed(name, from, to string, since time.Time) event.Compared {
 
 func inMarkdown(t *testing.T, events ...event.Event) string {
 	t.Helper()
-	got := run(t, printer.ForDiff, output.Options{Format: output.Markdown, Color: true}, events)
+	got := run(t, printer.OfDiff, output.Options{Format: output.Markdown, Color: true}, events)
 	if got.err != "" {
 		t.Errorf("stderr: %s", got.err)
 	}

@@ -19,14 +19,14 @@ import (
 func TestTableKeepsLines(t *testing.T) {
 	const objects = 5000
 	for name, test := range map[string]struct {
-		choose func(output.Options) (*printer.Printer, error)
+		report printer.Report
 		result func(object.Ref) event.Event
 		most   int
 	}{
-		"apply":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Created} }, 350},
-		"again":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Unchanged} }, 220},
-		"delete": {printer.ForDelete, func(ref object.Ref) event.Event { return event.Deleted{Ref: ref, Action: event.Gone} }, 350},
-		"wait":   {printer.ForWait, func(ref object.Ref) event.Event { return event.Waited{Ref: ref, Action: event.Met} }, 220},
+		"apply":  {printer.OfApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Created} }, 350},
+		"again":  {printer.OfApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Unchanged} }, 220},
+		"delete": {printer.OfDelete, func(ref object.Ref) event.Event { return event.Deleted{Ref: ref, Action: event.Gone} }, 350},
+		"wait":   {printer.OfWait, func(ref object.Ref) event.Event { return event.Waited{Ref: ref, Action: event.Met} }, 220},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refs := make([]object.Ref, objects)
@@ -34,7 +34,7 @@ func TestTableKeepsLines(t *testing.T) {
 				refs[i] = config(fmt.Sprintf("c-%d", i))
 			}
 			before := heap.Reachable()
-			p, err := test.choose(output.Options{Out: io.Discard, Err: io.Discard, Format: output.Table})
+			p, err := printer.For(test.report, output.Options{Out: io.Discard, Err: io.Discard, Format: output.Table})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func TestMigrationReportsUnreadObjects(t *testing.T) {
 	} {
 		for format, want := range map[string]string{output.Table: tt.table, output.JSON: tt.json} {
 			var out bytes.Buffer
-			p, err := ForMigration(output.Options{Format: format, Out: &out, Err: io.Discard})
+			p, err := For(OfMigration, output.Options{Format: format, Out: &out, Err: io.Discard})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,13 +35,13 @@ func TestNamesAreInNaturalOrder(t *testing.T) {
 		warned = append(warned, event.Warned{Ref: at(n), Text: fmt.Sprint("has the fault ", n)})
 	}
 	for name, tt := range map[string]struct {
-		of     verb
+		of     printer.Report
 		events []event.Event
 		want   []string
 	}{
-		"selected objects": {printer.ForWait, waited, []string{"team-1", "team-2", "team-3", "team-10", "team-20", "team-100"}},
-		"warnings":         {printer.ForWait, warned, []string{"team-1", "team-2", "team-3", "team-10", "team-20", "team-100"}},
-		"folded":           {printer.ForApply, many, []string{"team-41", "team-42", "team-43"}},
+		"selected objects": {printer.OfWait, waited, []string{"team-1", "team-2", "team-3", "team-10", "team-20", "team-100"}},
+		"warnings":         {printer.OfWait, warned, []string{"team-1", "team-2", "team-3", "team-10", "team-20", "team-100"}},
+		"folded":           {printer.OfApply, many, []string{"team-41", "team-42", "team-43"}},
 	} {
 		got := run(t, tt.of, output.Options{Format: output.Table}, tt.events)
 		if names := regexp.MustCompile(`team-\d+`).FindAllString(got.err+got.out, -1); !slices.Equal(names, tt.want) {

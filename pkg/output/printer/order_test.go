@@ -72,9 +72,9 @@ func TestOutputDoesNotDependOnCompletionOrder(t *testing.T) {
 		for _, format := range []string{output.Table, output.JSON, output.YAML, output.Name, output.JUnit} {
 			t.Run(fmt.Sprintf("%s, planned %t", format, refs), func(t *testing.T) {
 				o := output.Options{Format: format, Width: columns(100)}
-				want := run(t, printer.ForApply, o, thousand(t, 1, refs))
+				want := run(t, printer.OfApply, o, thousand(t, 1, refs))
 				for seed := range seeds {
-					got := run(t, printer.ForApply, o, thousand(t, 2+seed, refs))
+					got := run(t, printer.OfApply, o, thousand(t, 2+seed, refs))
 					if diff := cmp.Diff(want.out, got.out); diff != "" {
 						t.Errorf("stdout differs:\n%s", diff)
 					}
@@ -104,11 +104,11 @@ func TestResultsAreInPlanOrder(t *testing.T) {
 		event.Applied{Ref: second, Action: event.Created},
 		event.Applied{Ref: first, Action: event.Created},
 	}
-	got := run(t, printer.ForApply, output.Options{Format: output.Name}, events)
+	got := run(t, printer.OfApply, output.Options{Format: output.Name}, events)
 	if diff := cmp.Diff("configmap/z\nconfigmap/m\nconfigmap/b\n", got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document := run(t, printer.ForApply, output.Options{Format: output.JSON}, events)
+	document := run(t, printer.OfApply, output.Options{Format: output.JSON}, events)
 	names := namesIn(t, document.out)
 	if diff := cmp.Diff([]string{"z", "m", "b", "a"}, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -118,7 +118,7 @@ func TestResultsAreInPlanOrder(t *testing.T) {
 // A log shows the results of a phase at its end.
 func TestResultsComePhaseByPhase(t *testing.T) {
 	seen := &writes{}
-	p, err := printer.ForApply(output.Options{Out: seen, Err: &writes{}, Now: noon})
+	p, err := printer.For(printer.OfApply, output.Options{Out: seen, Err: &writes{}, Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestWriteErrorOfStdout(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Name, output.Stream, output.JUnit} {
 		gone := errors.New("broken pipe")
 		out := &writes{failure: gone}
-		p, err := printer.ForApply(output.Options{Out: out, Err: &writes{failure: gone}, Format: format})
+		p, err := printer.For(printer.OfApply, output.Options{Out: out, Err: &writes{failure: gone}, Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}

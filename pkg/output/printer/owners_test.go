@@ -91,7 +91,7 @@ func TestPastChangesGolden(t *testing.T) {
 	of.Changes[0].FromValue, of.Changes[0].ToValue = "3", "5\x1b[31m"
 	for name, options := range map[string]output.Options{"table": {}, "table-80": {Width: columns(80)}, "json": {Format: output.JSON, Run: "01J"}} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "history-"+name, run(t, printer.ForHistory, options, []event.Event{of}))
+			golden(t, "history-"+name, run(t, printer.OfHistory, options, []event.Event{of}))
 		})
 	}
 }
@@ -165,7 +165,7 @@ func TestOwnersGolden(t *testing.T) {
 		"kyaml":         {Format: output.KYAML, Run: "01J"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "owners-"+name, run(t, printer.ForOwners, o, ownedStory(t)))
+			golden(t, "owners-"+name, run(t, printer.OfOwners, o, ownedStory(t)))
 		})
 	}
 }
@@ -176,7 +176,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: c, namespace: prod}
 data: {a-long-name-with-much-in-it.example.com_Application: x, a-long-name-with-much-in-it.example.com_Rollout: z}`))}
-	got := run(t, printer.ForOwners, output.Options{Width: columns(40)}, story)
+	got := run(t, printer.OfOwners, output.Options{Width: columns(40)}, story)
 	for _, end := range []string{"Application: x\n", "Rollout: z\n"} {
 		if !strings.Contains(got.out, end) {
 			t.Errorf("no line ends with %q:\n%s", end, got.out)
@@ -190,15 +190,15 @@ func TestMaskedLastApplied(t *testing.T) {
 apiVersion: v1
 kind: Secret
 metadata: {name: s, namespace: prod, annotations: {kubectl.kubernetes.io/last-applied-configuration: "***"}}`))}
-	got := run(t, printer.ForOwners, output.Options{}, story)
+	got := run(t, printer.OfOwners, output.Options{}, story)
 	if !strings.Contains(got.out, "last-applied-configuration: '***'") {
 		t.Errorf("no mask in:\n%s", got.out)
 	}
 }
 
 func TestOwnersColourDoesNotChangeText(t *testing.T) {
-	plain := run(t, printer.ForOwners, output.Options{}, ownedStory(t)).out
-	coloured := run(t, printer.ForOwners, output.Options{Color: true}, ownedStory(t)).out
+	plain := run(t, printer.OfOwners, output.Options{}, ownedStory(t)).out
+	coloured := run(t, printer.OfOwners, output.Options{Color: true}, ownedStory(t)).out
 	if coloured == plain {
 		t.Error("the output has no colour")
 	}
@@ -210,7 +210,7 @@ func TestOwnersColourDoesNotChangeText(t *testing.T) {
 // No line is wider than the terminal, and control characters are escaped.
 func TestOwnersFitTheTerminal(t *testing.T) {
 	for _, width := range []int{60, 80, 120} {
-		out := run(t, printer.ForOwners, output.Options{Width: columns(width)}, ownedStory(t)).out
+		out := run(t, printer.OfOwners, output.Options{Width: columns(width)}, ownedStory(t)).out
 		for line := range strings.Lines(out) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
 				t.Errorf("%d columns of %d: %q", n, width, line)
@@ -252,7 +252,7 @@ func TestOwnersRemarks(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, printer.ForOwners, output.Options{}, []event.Event{test.event}).out
+			got := run(t, printer.OfOwners, output.Options{}, []event.Event{test.event}).out
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in:\n%s", want, got)
@@ -264,7 +264,7 @@ func TestOwnersRemarks(t *testing.T) {
 
 func TestOwnersFormats(t *testing.T) {
 	for _, format := range []string{output.Name, output.Stream, output.JUnit, output.Markdown, "jsn"} {
-		_, err := printer.ForOwners(output.Options{Format: format})
+		_, err := printer.For(printer.OfOwners, output.Options{Format: format})
 		if err == nil || !strings.Contains(err.Error(), "use table, yaml, json, kyaml or html") {
 			t.Errorf("%s: got %v", format, err)
 		}
@@ -301,7 +301,7 @@ func FuzzOwnersYAML(f *testing.F) {
 				"k:" + string(item): map[string]any{"f:v": map[string]any{}},
 			}}},
 		}}}
-		out := run(t, printer.ForOwners, output.Options{Format: output.YAML}, []event.Event{owned(t, withOwners)}).out
+		out := run(t, printer.OfOwners, output.Options{Format: output.YAML}, []event.Event{owned(t, withOwners)}).out
 		var got map[string]any
 		if err := yaml.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatalf("%v in:\n%s", err, out)

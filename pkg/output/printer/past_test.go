@@ -49,7 +49,7 @@ func rolled() event.Past {
 func TestPast(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.YAML, output.Markdown} {
 		t.Run(format, func(t *testing.T) {
-			got := run(t, printer.ForPast, output.Options{Format: format, Width: columns(80)}, []event.Event{rolled()})
+			got := run(t, printer.OfPast, output.Options{Format: format, Width: columns(80)}, []event.Event{rolled()})
 			for line := range strings.Lines(got.out) {
 				if format == output.Table && len([]rune(line)) > 81 {
 					t.Errorf("wider than 80 columns: %s", line)
@@ -91,7 +91,7 @@ func deletions() event.Deletions {
 func TestDeletions(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Markdown} {
 		t.Run(format, func(t *testing.T) {
-			golden(t, "deletions-"+format, run(t, printer.ForDeletions, output.Options{Format: format, Width: columns(80)}, []event.Event{deletions()}))
+			golden(t, "deletions-"+format, run(t, printer.OfDeletions, output.Options{Format: format, Width: columns(80)}, []event.Event{deletions()}))
 		})
 	}
 }

@@ -1,5 +1,5 @@
-// Package printer prints a run: results on stdout and progress on stderr. Start with one of the For
-// functions, such as [ForApply], then call Print for each event, and finally Close. Results come in
+// Package printer prints a run: results on stdout and progress on stderr. [Formats] lists the
+// formats of a report. Start with [For], then call Print for each event, and finally Close. Results come in
 // plan order, except in the stream. The package sends no requests and does no masking of its own.
 package printer
 
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,14 +33,14 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer of a report. It returns an error if the report does not have the
-// format.
-func newPrinter(o output.Options, r output.Report, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
+func newPrinter(r Report, o output.Options) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
 	}
-	if formats := output.Formats(r); !output.IsOneOf(o.Format, formats) {
-		err := fmt.Errorf("unknown output format %q: use %s", o.Format, output.ListOf(formats))
+	list := formatsOf(r, o)
+	i := slices.IndexFunc(list, func(f format) bool { return output.IsOneOf(o.Format, []string{f.name}) })
+	if i < 0 {
+		err := fmt.Errorf("unknown output format %q: use %s", o.Format, output.ListOf(Formats(r)))
 		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
 			return nil, &object.HintedError{Err: err, Advice: "use -o jsonpath=TEMPLATE, or -o json with jq"}
 		}
@@ -48,13 +49,14 @@ func newPrinter(o output.Options, r output.Report, s *output.State, choose func(
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	b := output.NewBase(o, s)
+	state := output.NewState(summary(r, o.DryRun), r == OfWait)
+	b := output.NewBase(o, state)
 	reporter := progress.New(b)
-	chosen, err := choose(b, reporter)
+	results, err := list[i].results(b, reporter)
 	if err != nil {
 		return nil, err
 	}
-	return &Printer{state: s, screen: b.Screen, reporter: reporter, results: chosen, mask: o.Mask, run: o.Run, onRun: o.OnRun}, nil
+	return &Printer{state: state, screen: b.Screen, reporter: reporter, results: results, mask: o.Mask, run: o.Run, onRun: o.OnRun}, nil
 }
 
 // Print prints one event. It is safe for concurrent use. Write errors are returned by Close.

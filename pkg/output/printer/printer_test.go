@@ -23,20 +23,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// verb is ForApply or ForDiff, so that tests can use either.
-type verb func(output.Options) (*printer.Printer, error)
-
 type written struct{ out, err string }
 
 // run prints events with the given options. Its clock does not advance.
-func run(t *testing.T, make verb, o output.Options, events []event.Event) written {
+func run(t *testing.T, r printer.Report, o output.Options, events []event.Event) written {
 	t.Helper()
 	var out, err bytes.Buffer
 	o.Out, o.Err = &out, &err
 	if o.Now == nil {
 		o.Now = noon
 	}
-	p, failure := make(o)
+	p, failure := printer.For(r, o)
 	if failure != nil {
 		t.Fatal(failure)
 	}

@@ -98,10 +98,15 @@ func (t *terminal) bottom() string {
 
 // watch prints stdout and stderr to one terminal, in virtual time: the clock advances only when all
 // goroutines wait.
-func watch(t *testing.T, make verb, width func() int, script func(term *terminal, p *printer.Printer)) *terminal {
+func watch(t *testing.T, report printer.Report, width func() int, script func(term *terminal, p *printer.Printer)) *terminal {
+	return watchWith(t, report, output.Options{ErrWidth: width}, script)
+}
+
+func watchWith(t *testing.T, report printer.Report, o output.Options, script func(term *terminal, p *printer.Printer)) *terminal {
 	term := &terminal{}
+	o.Out, o.Err, o.Progress = term, term, true
 	synctest.Test(t, func(t *testing.T) {
-		p, err := make(output.Options{Out: term, Err: term, Progress: true, ErrWidth: width})
+		p, err := printer.For(report, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +173,7 @@ func TestLiveLine(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			watch(t, printer.ForApply, columns(tt.width), func(term *terminal, p *printer.Printer) {
+			watch(t, printer.OfApply, columns(tt.width), func(term *terminal, p *printer.Printer) {
 				for _, e := range tt.events {
 					p.Print(e)
 				}
@@ -189,7 +194,7 @@ func TestLiveLine(t *testing.T) {
 // The output above the status line is complete and contains no part of the status line. A countdown
 // continues while nothing happens, and the rate is shown.
 func TestLiveLineAndResults(t *testing.T) {
-	term := watch(t, printer.ForApply, columns(100), func(term *terminal, p *printer.Printer) {
+	term := watch(t, printer.OfApply, columns(100), func(term *terminal, p *printer.Printer) {
 		p.Print(phases())
 		p.Print(event.PhaseStarted{Index: 0})
 		for i := range 50 {
@@ -228,7 +233,7 @@ func TestLiveLineAndResults(t *testing.T) {
 
 // A short run shows no status line, because it would only flicker.
 func TestShortRunsShowNoLine(t *testing.T) {
-	term := watch(t, printer.ForDiff, nil, func(_ *terminal, p *printer.Printer) {
+	term := watch(t, printer.OfDiff, nil, func(_ *terminal, p *printer.Printer) {
 		p.Print(phases())
 		p.Print(event.PhaseStarted{Index: 0})
 		pass(100 * time.Millisecond)
@@ -242,7 +247,7 @@ func TestShortRunsShowNoLine(t *testing.T) {
 func TestResize(t *testing.T) {
 	var width atomic.Int64
 	columns := func() int { return int(width.Load()) }
-	watch(t, printer.ForApply, columns, func(term *terminal, p *printer.Printer) {
+	watch(t, printer.OfApply, columns, func(term *terminal, p *printer.Printer) {
 		p.Print(phases())
 		p.Print(event.Started{Ref: config(strings.Repeat("long", 40))})
 		for _, now := range []int{120, 61, 60, 40, 12, 200} {
@@ -257,7 +262,7 @@ func TestResize(t *testing.T) {
 
 // A log quotes the server's error once, however often the request is retried.
 func TestReasonIsPrintedOnce(t *testing.T) {
-	got := in(t, 1, printer.ForApply, func(w *watched) {
+	got := in(t, 1, printer.OfApply, func(w *watched) {
 		w.p.Print(phases())
 		w.p.Print(event.PhaseStarted{Index: 0})
 		w.p.Print(event.Retrying{Ref: config("a"), Err: apierrors.NewInternalError(errors.New("no webhook")), Left: 40 * time.Second})
@@ -294,7 +299,7 @@ func TestPlainLines(t *testing.T) {
 		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}},
 		{25 * time.Second, []event.Event{event.Reachable{}, event.PhaseStarted{Index: 1}}},
 	}
-	got := in(t, 1, printer.ForApply, func(w *watched) {
+	got := in(t, 1, printer.OfApply, func(w *watched) {
 		for _, step := range steps {
 			pass(step.after)
 			for _, e := range step.events {

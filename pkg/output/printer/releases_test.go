@@ -50,7 +50,7 @@ shop/web    server-side   revision 3   12 objects   will fail: 1 conflict
     next  kubectl k8sconnect give --helm-release=shop/web --from=kubectl
 in namespace shop: 3 releases, 1 will fail, 1 unknown, 1 ready; 1 release overwrites fields of other owners
 `
-	got := run(t, printer.ForReleases, output.Options{Now: noon}, []event.Event{forecast()}).out
+	got := run(t, printer.OfReleases, output.Options{Now: noon}, []event.Event{forecast()}).out
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -66,7 +66,7 @@ func TestReleasesDocuments(t *testing.T) {
 		output.JUnit:    {`<testsuite name="releases" tests="3" failures="1" errors="1" skipped="0">`, `message="will fail: 1 conflict"`},
 		output.Markdown: {"| Release | Method | Next upgrade | Details |", "| shop/web | server-side | will fail: 1 conflict |"},
 	} {
-		got := run(t, printer.ForReleases, output.Options{Format: format, Now: noon}, []event.Event{forecast()}).out
+		got := run(t, printer.OfReleases, output.Options{Format: format, Now: noon}, []event.Event{forecast()}).out
 		for _, want := range wants {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %s:\n%s", format, want, got)

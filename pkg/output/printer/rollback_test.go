@@ -25,7 +25,7 @@ func TestUnownedAfterARollback(t *testing.T) {
 		output.JUnit: {"alice could not get back: .spec.size"},
 	} {
 		var out bytes.Buffer
-		p, err := ForApply(output.Options{Format: format, Out: &out, Err: io.Discard})
+		p, err := For(OfApply, output.Options{Format: format, Out: &out, Err: io.Discard})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,11 +27,11 @@ func TestSameFailuresBecomeOne(t *testing.T) {
 	}
 	waited = append(waited, event.Waited{Ref: ref("v1", "ConfigMap", "shop", "other"), Action: event.TimedOut, Conditions: condition("1 of 3 replicas are ready")})
 	for name, tt := range map[string]struct {
-		printer func(output.Options) (*printer.Printer, error)
-		events  []event.Event
-		want    string
+		report printer.Report
+		events []event.Event
+		want   string
 	}{
-		"apply": {printer.ForApply, applied, `failed      configmap/c-00 -n shop
+		"apply": {printer.OfApply, applied, `failed      configmap/c-00 -n shop
 failed      configmap/c-01 -n shop
 failed      configmap/c-02 -n shop
 failed      configmap/c-03 -n shop
@@ -39,7 +39,7 @@ failed      26 more objects (-v 1 names each)
     the server refused it
 30 failed
 `},
-		"delete": {printer.ForDelete, deleted, `failed       configmap/c-00 -n shop
+		"delete": {printer.OfDelete, deleted, `failed       configmap/c-00 -n shop
 failed       configmap/c-01 -n shop
 failed       configmap/c-02 -n shop
 failed       configmap/c-03 -n shop
@@ -47,7 +47,7 @@ failed       26 more objects (-v 1 names each)
     the server refused it
 30 failed
 `},
-		"wait": {printer.ForWait, waited, `timeout  configmap/c-00 -n shop
+		"wait": {printer.OfWait, waited, `timeout  configmap/c-00 -n shop
     not ready: 0 of 3 replicas are ready
 timeout  configmap/c-01 -n shop: in the same state
 timeout  configmap/c-02 -n shop: in the same state
@@ -57,10 +57,10 @@ timeout  configmap/other -n shop
 31 not met in time
 `},
 	} {
-		if diff := cmp.Diff(tt.want, run(t, tt.printer, output.Options{}, tt.events).out); diff != "" {
+		if diff := cmp.Diff(tt.want, run(t, tt.report, output.Options{}, tt.events).out); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		each := run(t, tt.printer, output.Options{Verbose: true}, tt.events).out
+		each := run(t, tt.report, output.Options{Verbose: true}, tt.events).out
 		if n := strings.Count(each, "configmap/c-"); n != 30 {
 			t.Errorf("%s -v 1 names %d objects:\n%s", name, n, each)
 		}

@@ -20,7 +20,7 @@ func TestSetRuns(t *testing.T) {
 		output.JSON:  `"runs": [`,
 	} {
 		var out strings.Builder
-		p, err := printer.ForSets(output.Options{Out: &out, Err: &out, Format: format}, true)
+		p, err := printer.For(printer.OfMembers, output.Options{Out: &out, Err: &out, Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestSetMembers(t *testing.T) {
 		"one":  {members: []event.Member{{Ref: config("a"), Judged: true, Ready: true}}, lines: 4},
 	} {
 		var out strings.Builder
-		p, err := printer.ForSets(output.Options{Out: &out, Err: &out}, true)
+		p, err := printer.For(printer.OfMembers, output.Options{Out: &out, Err: &out})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,10 +152,10 @@ func (w *watched) truthful(line string) {
 }
 
 // in runs a story in a log, in virtual time.
-func in(t *testing.T, seed uint64, make verb, story func(w *watched)) []string {
+func in(t *testing.T, seed uint64, report printer.Report, story func(w *watched)) []string {
 	l := &log{}
 	synctest.Test(t, func(t *testing.T) {
-		p, err := make(output.Options{Out: &strings.Builder{}, Err: l})
+		p, err := printer.For(report, output.Options{Out: &strings.Builder{}, Err: l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestLogRepeatsProgress(t *testing.T) {
 	const limit = " of 5m"
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("apply ", seed), func(t *testing.T) {
-			in(t, seed, printer.ForApply, func(w *watched) {
+			in(t, seed, printer.OfApply, func(w *watched) {
 				refs := several(1 + w.random.IntN(5))
 				w.say(event.Preparing{Text: "contacting the API server"})
 				w.nothing(0, "")
@@ -202,7 +202,7 @@ func TestLogRepeatsProgress(t *testing.T) {
 			})
 		})
 		t.Run(fmt.Sprint("apply and wait ", seed), func(t *testing.T) {
-			in(t, seed, printer.ForApply, func(w *watched) {
+			in(t, seed, printer.OfApply, func(w *watched) {
 				refs := several(1 + w.random.IntN(5))
 				w.say(planOf(refs, 0))
 				w.say(event.PhaseStarted{})
@@ -222,7 +222,7 @@ func TestLogRepeatsProgress(t *testing.T) {
 			})
 		})
 		t.Run(fmt.Sprint("wait ", seed), func(t *testing.T) {
-			in(t, seed, printer.ForWait, func(w *watched) {
+			in(t, seed, printer.OfWait, func(w *watched) {
 				refs := several(1 + w.random.IntN(5))
 				w.say(planOf(refs, 5*time.Minute))
 				w.say(event.PhaseStarted{})
@@ -238,7 +238,7 @@ func TestLogRepeatsProgress(t *testing.T) {
 			})
 		})
 		t.Run(fmt.Sprint("delete ", seed), func(t *testing.T) {
-			in(t, seed, printer.ForDelete, func(w *watched) {
+			in(t, seed, printer.OfDelete, func(w *watched) {
 				refs := several(1 + w.random.IntN(5))
 				w.say(planOf(refs, 0))
 				w.say(event.PhaseStarted{})
@@ -258,7 +258,7 @@ func TestLogRepeatsProgress(t *testing.T) {
 // If the API server is down for minutes, the log says how requests fail, and for how much longer
 // the run retries (story 4).
 func TestLogReportsOutageOfServer(t *testing.T) {
-	lines := in(t, 1, printer.ForApply, func(w *watched) {
+	lines := in(t, 1, printer.OfApply, func(w *watched) {
 		w.say(event.Preparing{Text: "contacting the API server"})
 		const whole = 10 * time.Minute
 		for left := whole; left > 7*time.Minute; left -= 3 * time.Second {
@@ -289,7 +289,7 @@ func TestWaitLineShowsCause(t *testing.T) {
 	because := func(code string) event.Stalled {
 		return event.Stalled{Ref: cache, Since: time.Now(), Causes: []event.Cause{{Code: code, Message: code + " it is"}}}
 	}
-	lines := in(t, 1, printer.ForApply, func(w *watched) {
+	lines := in(t, 1, printer.OfApply, func(w *watched) {
 		w.p.Print(planOf([]object.Ref{cache, web}, 0))
 		w.p.Print(event.PhaseStarted{})
 		w.p.Print(event.Applied{Ref: cache, Action: event.Created})
@@ -328,7 +328,7 @@ func TestWaitLineShowsCause(t *testing.T) {
 // nor does an object that is given up. The log reports an outage once, and its end once.
 func TestOutageEndsWhenServerAnswers(t *testing.T) {
 	outage := event.Retrying{Err: refused(), Left: 30 * time.Second}
-	lines := in(t, 1, printer.ForApply, func(w *watched) {
+	lines := in(t, 1, printer.OfApply, func(w *watched) {
 		for _, e := range []event.Event{
 			phases(),
 			event.PhaseStarted{},
@@ -353,7 +353,7 @@ func TestOutageEndsWhenServerAnswers(t *testing.T) {
 // No progress about an object is printed after the object's result. Nothing is printed between two
 // adjacent results, even if the results come late.
 func TestNoProgressAfterResult(t *testing.T) {
-	lines := in(t, 1, printer.ForWait, func(w *watched) {
+	lines := in(t, 1, printer.OfWait, func(w *watched) {
 		refs := several(4)
 		w.say(planOf(refs, 8*time.Second))
 		w.say(event.PhaseStarted{})
@@ -372,7 +372,7 @@ func TestNoProgressAfterResult(t *testing.T) {
 
 // A terminal and a log describe a wait in the same words: what the run waits for, and for how long.
 func TestTerminalShowsElapsedTime(t *testing.T) {
-	watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
+	watch(t, printer.OfWait, columns(120), func(term *terminal, p *printer.Printer) {
 		refs := several(2)
 		p.Print(planOf(refs, 5*time.Minute))
 		p.Print(event.PhaseStarted{})

@@ -23,7 +23,7 @@ func TestCauseWithLog(t *testing.T) {
 		output.Stream: `"log":["opening /data",`,
 	} {
 		var out, notes strings.Builder
-		p, err := printer.ForWait(output.Options{Out: &out, Err: &notes, Format: format})
+		p, err := printer.For(printer.OfWait, output.Options{Out: &out, Err: &notes, Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestConditionErrorIsPrintedOnce(t *testing.T) {
 	for name, conditions := range map[string][]event.Condition{
 		"unmet": {unmet}, "unmet, of a --fail-on": {{For: "ready", Met: true}, forbidden},
 	} {
-		got := run(t, printer.ForWait, output.Options{Format: output.Table}, []event.Event{
+		got := run(t, printer.OfWait, output.Options{Format: output.Table}, []event.Event{
 			event.Waited{Ref: web(), Action: event.Unknown, Conditions: conditions, Err: err},
 		}).out
 		if n := strings.Count(got, message); n != 1 {
@@ -82,7 +82,7 @@ func TestMissingPermissionIsExplainedOnce(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		events = append(events, event.Waited{Ref: config(name), Action: event.TimedOut, Causes: causes[name]})
 	}
-	got := run(t, printer.ForWait, output.Options{Format: output.Table}, events)
+	got := run(t, printer.OfWait, output.Options{Format: output.Table}, events)
 	for where, text := range map[string]string{"stderr": got.err, "stdout": got.out} {
 		for of, want := range map[string]int{"NotAllowed: you are": 2, "can-i": 1, "pods is forbidden": 1, "b: its status": 1} {
 			if n := strings.Count(text, of); n != want {

@@ -43,13 +43,13 @@ func TestSurveyFits(t *testing.T) {
 	for _, summary := range []bool{false, true} {
 		events := []event.Event{aSurvey(summary)}
 		for _, width := range []int{66, 80, 100, 120, 160} {
-			for line := range strings.Lines(run(t, printer.ForSurvey, output.Options{Width: columns(width)}, events).out) {
+			for line := range strings.Lines(run(t, printer.OfSurvey, output.Options{Width: columns(width)}, events).out) {
 				if n := columnsOf(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 				}
 			}
 		}
-		got := run(t, printer.ForSurvey, output.Options{}, events).out
+		got := run(t, printer.OfSurvey, output.Options{}, events).out
 		whole := []string{
 			"ValidatingWebhookConfiguration", "cert-manager-cainjector (Update)", "kube-controller-manager (status)",
 			"owned at versions that the server does not serve; --migrate-versions rewrites them",
@@ -108,7 +108,7 @@ kubectl-client-side-apply   networkpolicy.projectcalico.org   1         3       
 		if width > 0 {
 			o.Width = columns(width)
 		}
-		if got := run(t, printer.ForSurvey, o, []event.Event{s}).out; !strings.HasPrefix("\n"+got, want+"\n") {
+		if got := run(t, printer.OfSurvey, o, []event.Event{s}).out; !strings.HasPrefix("\n"+got, want+"\n") {
 			t.Errorf("%d columns:\n%s", width, got)
 		}
 	}
@@ -123,15 +123,14 @@ func TestSetsFit(t *testing.T) {
 		Lock:    &event.Lock{Holder: "pipeline-with-a-long-name@runner-17.ci.example.com", Since: noon()},
 		Members: []event.Member{{Ref: ref("apps/v1", "Deployment", "shop-of-a-customer", "web"), Judged: true, Reason: "2 of 3 replicas are available, and one of them waits for its image"}},
 	}}
-	members := func(o output.Options) (*printer.Printer, error) { return printer.ForSets(o, true) }
 	for _, width := range []int{80, 100, 120} {
-		for line := range strings.Lines(run(t, members, output.Options{Width: columns(width)}, events).out) {
+		for line := range strings.Lines(run(t, printer.OfMembers, output.Options{Width: columns(width)}, events).out) {
 			if n := columnsOf(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}
 		}
 	}
-	if got := run(t, members, output.Options{}, events).out; strings.Count(got, "\n") != 4 {
+	if got := run(t, printer.OfMembers, output.Options{}, events).out; strings.Count(got, "\n") != 4 {
 		t.Errorf("in a log:\n%s", got)
 	}
 }

@@ -20,7 +20,7 @@ func TestTerminalGolden(t *testing.T) {
 			term := &terminal{}
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				p, err := printer.ForApply(output.Options{
+				p, err := printer.For(printer.OfApply, output.Options{
 					Out: term, Err: term, Now: func() time.Time { return noon().Add(time.Since(began)) }, Progress: true, Width: columns(width), ErrWidth: columns(width),
 				})
 				if err != nil {

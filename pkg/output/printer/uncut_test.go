@@ -22,28 +22,28 @@ func TestLogShortensNothing(t *testing.T) {
 		Path: fieldpath.Field("data", "k"), Yours: long, Live: "live " + long, HasLive: true, Owners: []managedfields.Owner{owner},
 	}}
 	for verb, test := range map[string]struct {
-		make   func(output.Options) (*printer.Printer, error)
+		report printer.Report
 		events []event.Event
 	}{
-		"apply failed":   {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.Failed, Err: err}}},
-		"apply skipped":  {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.Skipped, Err: err}}},
-		"apply conflict": {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.InConflict, Conflicts: contested}}},
-		"apply warned": {printer.ForApply, []event.Event{
+		"apply failed":   {printer.OfApply, []event.Event{event.Applied{Ref: name, Action: event.Failed, Err: err}}},
+		"apply skipped":  {printer.OfApply, []event.Event{event.Applied{Ref: name, Action: event.Skipped, Err: err}}},
+		"apply conflict": {printer.OfApply, []event.Event{event.Applied{Ref: name, Action: event.InConflict, Conflicts: contested}}},
+		"apply warned": {printer.OfApply, []event.Event{
 			event.Warned{Ref: name, Text: long}, event.Applied{Ref: name, Action: event.Created},
 		}},
-		"left out":       {printer.ForApply, []event.Event{event.LeftOut{Err: err}, event.Applied{Ref: name, Action: event.Created}}},
-		"diff unknown":   {printer.ForDiff, []event.Event{event.Compared{Ref: name, Action: event.Unknown, Err: err}}},
-		"delete failed":  {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Failed, Err: err}}},
-		"delete skipped": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Skipped, Err: err}}},
-		"delete remains": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Remains, Causes: []event.Cause{{Code: "C", Message: long}}}}},
-		"wait unknown":   {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.Unknown, Err: err}}},
-		"wait timed out": {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.TimedOut, Conditions: []event.Condition{
+		"left out":       {printer.OfApply, []event.Event{event.LeftOut{Err: err}, event.Applied{Ref: name, Action: event.Created}}},
+		"diff unknown":   {printer.OfDiff, []event.Event{event.Compared{Ref: name, Action: event.Unknown, Err: err}}},
+		"delete failed":  {printer.OfDelete, []event.Event{event.Deleted{Ref: name, Action: event.Failed, Err: err}}},
+		"delete skipped": {printer.OfDelete, []event.Event{event.Deleted{Ref: name, Action: event.Skipped, Err: err}}},
+		"delete remains": {printer.OfDelete, []event.Event{event.Deleted{Ref: name, Action: event.Remains, Causes: []event.Cause{{Code: "C", Message: long}}}}},
+		"wait unknown":   {printer.OfWait, []event.Event{event.Waited{Ref: name, Action: event.Unknown, Err: err}}},
+		"wait timed out": {printer.OfWait, []event.Event{event.Waited{Ref: name, Action: event.TimedOut, Conditions: []event.Condition{
 			{For: "f", Values: []event.Value{{Expr: "e", Value: long}}}, {For: "g", Err: err},
 		}}}},
-		"stuck": {printer.ForStuck, []event.Event{event.Planned{}, event.Stuck{Ref: name, Since: noon(), Causes: []event.Cause{{Code: "C", Message: long}}}}},
+		"stuck": {printer.OfStuck, []event.Event{event.Planned{}, event.Stuck{Ref: name, Since: noon(), Causes: []event.Cause{{Code: "C", Message: long}}}}},
 	} {
 		for _, format := range []string{output.Table, output.Name} {
-			got := run(t, test.make, output.Options{Format: format}, test.events)
+			got := run(t, test.report, output.Options{Format: format}, test.events)
 			if verb == "stuck" && format == output.Name {
 				continue // It only names the stuck objects.
 			}

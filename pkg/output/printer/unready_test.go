@@ -59,11 +59,11 @@ ingress.networking.k8s.io/a -n shop: needs Service x
 8 of 5400 objects not ready, 2 causes, 3 remarks
 2 objects being deleted; if they do not go away: kubectl k8sconnect stuck -A
 `
-	got := run(t, printer.ForUnready, output.Options{Width: columns(80)}, []event.Event{unready()}).out
+	got := run(t, printer.OfUnready, output.Options{Width: columns(80)}, []event.Event{unready()}).out
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	each := run(t, printer.ForUnready, output.Options{Verbose: true}, []event.Event{unready()}).out
+	each := run(t, printer.OfUnready, output.Options{Verbose: true}, []event.Event{unready()}).out
 	if n := strings.Count(each, "Unschedulable: "); n != 6 || strings.Contains(each, "the same") {
 		t.Errorf("with -v 1, %d objects have the cause:\n%s", n, each)
 	}
@@ -111,17 +111,17 @@ deployment.apps/web -n un: 0 of 3 replicas are ready
     CrashLoop: pod/y -n un: exits
 in namespace un: 5 of 20 objects not ready, 4 causes
 `
-	got := run(t, printer.ForUnready, output.Options{}, []event.Event{u}).out
+	got := run(t, printer.OfUnready, output.Options{}, []event.Event{u}).out
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	each := run(t, printer.ForUnready, output.Options{Verbose: true}, []event.Event{u}).out
+	each := run(t, printer.OfUnready, output.Options{Verbose: true}, []event.Event{u}).out
 	for _, o := range u.Found {
 		if n := strings.Count(each, o.Ref.String()+": 0 of 3"); n != 1 {
 			t.Errorf("with -v 1, %s is printed %d times:\n%s", o.Ref, n, each)
 		}
 	}
-	markdown := run(t, printer.ForUnready, output.Options{Format: output.Markdown}, []event.Event{u}).out
+	markdown := run(t, printer.OfUnready, output.Options{Format: output.Markdown}, []event.Event{u}).out
 	if n := strings.Count(markdown, "deployment.apps/gpu"); n != 2 || !strings.Contains(markdown, "4 causes") {
 		t.Errorf("%d rows name gpu:\n%s", n, markdown)
 	}
@@ -135,7 +135,7 @@ func TestUnreadySummary(t *testing.T) {
 		"none of 141 objects not ready, 1 kind not read\n": {Objects: 141, Unread: unread},
 		"in namespace shop: 1 object: all ready\n1 object being deleted; if they do not go away: kubectl k8sconnect stuck -n shop\n": {Objects: 1, Namespace: "shop", Terminating: 1, Stuck: "kubectl k8sconnect stuck -n shop"},
 	} {
-		if got := run(t, printer.ForUnready, output.Options{}, []event.Event{u}).out; got != want {
+		if got := run(t, printer.OfUnready, output.Options{}, []event.Event{u}).out; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -149,7 +149,7 @@ func TestUnreadyFormats(t *testing.T) {
 		output.JUnit:    {`tests="11" failures="8"`, `name="statefulset.apps/db -n shop"`},
 		output.Markdown: {"| Not ready | Cause | Next |", "and 1 more", "Unschedulable: fits none of 3 nodes", "- ingress.networking.k8s.io/a -n shop: needs Service x"},
 	} {
-		got := run(t, printer.ForUnready, output.Options{Format: format}, []event.Event{unready()}).out
+		got := run(t, printer.OfUnready, output.Options{Format: format}, []event.Event{unready()}).out
 		for _, want := range wanted {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %s in\n%s", format, want, got)

@@ -70,19 +70,19 @@ func TestWaitGolden(t *testing.T) {
 		"jsonpath":     {Format: output.JSONPath + "={.metadata.name} {.data.text}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "wait-"+name, run(t, printer.ForWait, o, waitStory(t)))
+			golden(t, "wait-"+name, run(t, printer.OfWait, o, waitStory(t)))
 		})
 	}
 }
 
 func TestWaitPath(t *testing.T) {
-	if _, err := printer.ForWait(output.Options{Format: output.JSONPath + "={.a"}); err == nil {
+	if _, err := printer.For(printer.OfWait, output.Options{Format: output.JSONPath + "={.a"}); err == nil {
 		t.Error("no error for an unclosed template")
 	}
 	for template, want := range map[string]string{
 		".metadata.name": "settings\n", "metadata.name": "settings\n", "{.nothing}": "\n", "{.metadata.name}{\"\\n\"}": "settings\n",
 	} {
-		if got := run(t, printer.ForWait, output.Options{Format: output.JSONPath + "=" + template}, waitStory(t)).out; got != want {
+		if got := run(t, printer.OfWait, output.Options{Format: output.JSONPath + "=" + template}, waitStory(t)).out; got != want {
 			t.Errorf("%s: %q, want %q", template, got, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestWaitPath(t *testing.T) {
 // output.
 func TestWaitPathOnTerminal(t *testing.T) {
 	o := output.Options{Format: output.JSONPath + "={.data.text}", Width: columns(80)}
-	if got := run(t, printer.ForWait, o, waitStory(t)).out; got != `a\x1b[31mb`+"\n" {
+	if got := run(t, printer.OfWait, o, waitStory(t)).out; got != `a\x1b[31mb`+"\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -112,13 +112,13 @@ func TestApplyWaits(t *testing.T) {
 	for name, o := range map[string]output.Options{
 		"table": {}, "json": {Format: output.JSON}, "name": {Format: output.Name}, "junit": {Format: output.JUnit},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, "apply-wait-"+name, run(t, printer.ForApply, o, events)) })
+		t.Run(name, func(t *testing.T) { golden(t, "apply-wait-"+name, run(t, printer.OfApply, o, events)) })
 	}
 }
 
 // The status line shows the value that an expression read, and not the expression itself.
 func TestWaitLiveExpression(t *testing.T) {
-	watch(t, printer.ForWait, columns(80), func(term *terminal, p *printer.Printer) {
+	watch(t, printer.OfWait, columns(80), func(term *terminal, p *printer.Printer) {
 		p.Print(event.Planned{Phases: []event.Phase{{Name: "waiting", Total: 1, Refs: []object.Ref{web()}}}})
 		p.Print(event.PhaseStarted{})
 		p.Print(event.Judged{Ref: web(), Conditions: []event.Condition{{
@@ -134,7 +134,7 @@ func TestWaitLiveExpression(t *testing.T) {
 
 // During a wait, the status line says what is still missing, and follows its changes.
 func TestWaitLive(t *testing.T) {
-	term := watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
+	term := watch(t, printer.OfWait, columns(120), func(term *terminal, p *printer.Printer) {
 		for _, e := range waitStory(t)[:5] {
 			p.Print(e)
 		}

@@ -47,16 +47,16 @@ func TestValuesThatFitAreNotShortened(t *testing.T) {
 		a, b, c := words(random, random.IntN(150)), words(random, random.IntN(150)), words(random, random.IntN(150))
 		replicas := managedfields.Conflict{Path: path(t, ".spec.replicas"), Yours: int64(3), Live: int64(5), HasLive: true, Owners: []managedfields.Owner{autoscaler()}}
 		stories := map[string]struct {
-			make   verb
+			report printer.Report
 			events []event.Event
 		}{
-			"conflict": {printer.ForApply, []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{replicas, {
+			"conflict": {printer.OfApply, []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{replicas, {
 				Path: path(t, image), Yours: a, Live: b, HasLive: true, Owners: []managedfields.Owner{editor(), flux()},
 			}}}}},
-			"taken": {printer.ForApply, []event.Event{event.Applied{Ref: web(), Action: event.Configured, Taken: []managedfields.Change{
+			"taken": {printer.OfApply, []event.Event{event.Applied{Ref: web(), Action: event.Configured, Taken: []managedfields.Change{
 				{Path: path(t, image), From: a, To: b, Owners: []managedfields.Owner{editor(), flux()}},
 			}, Removed: []managedfields.Change{{Path: path(t, ".metadata.labels.tier"), From: c}}}}},
-			"wait": {printer.ForWait, []event.Event{event.Waited{Ref: web(), Action: event.TimedOut, Conditions: []event.Condition{{
+			"wait": {printer.OfWait, []event.Event{event.Waited{Ref: web(), Action: event.TimedOut, Conditions: []event.Condition{{
 				For: "self.status.image == 'x'", Values: []event.Value{{Expr: "self.status.image", Value: a}, {Expr: "self.spec.more", Value: b}},
 			}}}}},
 		}
@@ -70,7 +70,7 @@ func TestValuesThatFitAreNotShortened(t *testing.T) {
 				if width > 0 {
 					o.Width = columns(width)
 				}
-				got := run(t, story.make, o, story.events).out
+				got := run(t, story.report, o, story.events).out
 				for _, value := range values {
 					if whole := width == 0 || columnsOf(value)+label <= width; whole && !strings.Contains(got, value) {
 						t.Errorf("%s at %d columns: %q is cut:\n%s", name, width, value, got)
@@ -100,7 +100,7 @@ func TestNotesOfADiffFit(t *testing.T) {
 		Ref: web(), Action: event.Update, Changes: contested, Err: errors.New(strings.Repeat("the server would refuse it ", 9)),
 	}}
 	for width := 40; width <= 200; width += 7 {
-		got := run(t, printer.ForDiff, output.Options{Width: columns(width)}, events).out
+		got := run(t, printer.OfDiff, output.Options{Width: columns(width)}, events).out
 		for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
 			if i > 0 && !strings.HasPrefix(line, "# ") || columnsOf(line) > width && !strings.Contains(line, image) {
 				t.Fatalf("notes do not fit or are not comments at %d columns:\n%s", width, got)
@@ -122,7 +122,7 @@ func TestShortenedValuesDiffer(t *testing.T) {
 		events := []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{
 			{Path: path(t, image), Yours: same + "a" + same, Live: same + "b" + same, HasLive: true, Owners: []managedfields.Owner{editor()}},
 		}}}
-		got := run(t, printer.ForApply, output.Options{Width: columns(width)}, events).out
+		got := run(t, printer.OfApply, output.Options{Width: columns(width)}, events).out
 		_, yours, _ := strings.Cut(got, "yours ")
 		yours, _, _ = strings.Cut(yours, "\n")
 		_, live, _ := strings.Cut(got, "live ")

@@ -43,11 +43,7 @@ func rollout(print func(event.Event), pass func()) {
 // On a terminal, each awaited workload has a line with its replicas. The line is updated in place.
 func TestWorkloadLines(t *testing.T) {
 	var screens []string
-	onTerminal := func(o output.Options) (*printer.Printer, error) {
-		o.Width = o.ErrWidth
-		return printer.ForWait(o)
-	}
-	term := watch(t, onTerminal, columns(90), func(term *terminal, p *printer.Printer) {
+	term := watchWith(t, printer.OfWait, output.Options{Width: columns(90), ErrWidth: columns(90)}, func(term *terminal, p *printer.Printer) {
 		rollout(p.Print, func() {
 			pass(time.Second)
 			screens = append(screens, strings.Join(append(slices.Clone(term.lines), term.bottom()), "\n"))
@@ -83,7 +79,7 @@ func TestWorkloadLines(t *testing.T) {
 func TestWorkloadsInALog(t *testing.T) {
 	var out, notes strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		p, err := printer.ForWait(output.Options{Out: &out, Err: &notes})
+		p, err := printer.For(printer.OfWait, output.Options{Out: &out, Err: &notes})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func TestYAMLIsEscapedAndComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, format := range []string{output.YAML, output.KYAML} {
-			got := run(t, printer.ForWait, output.Options{Format: format}, []event.Event{met}).out
+			got := run(t, printer.OfWait, output.Options{Format: format}, []event.Event{met}).out
 			harmless(t, got)
 			var back map[string]any
 			if err := yaml.Unmarshal([]byte(got), &back); err != nil {
@@ -68,8 +68,8 @@ func TestYAMLIsEscapedAndComplete(t *testing.T) {
 		changed := event.Compared{Ref: config("a"), Action: event.Update, Reason: hostile(random), Changes: []managedfields.Change{
 			{Path: fieldpath.Field("data", "a"), From: hostile(random), To: hostile(random), Kind: managedfields.Changed},
 		}}
-		harmless(t, run(t, printer.ForDiff, output.Options{Format: output.YAML}, []event.Event{changed}).out)
-		harmless(t, run(t, printer.ForDiff, output.Options{Format: output.KYAML}, []event.Event{changed}).out)
+		harmless(t, run(t, printer.OfDiff, output.Options{Format: output.YAML}, []event.Event{changed}).out)
+		harmless(t, run(t, printer.OfDiff, output.Options{Format: output.KYAML}, []event.Event{changed}).out)
 	}
 }
 
@@ -81,10 +81,10 @@ func TestJSONPathOnATerminal(t *testing.T) {
 		object := map[string]any{"data": map[string]any{"k": value}}
 		met := []event.Event{event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}}
 		o := output.Options{Format: "jsonpath={.data.k}"}
-		if got := run(t, printer.ForWait, o, met).out; got != value+"\n" {
+		if got := run(t, printer.OfWait, o, met).out; got != value+"\n" {
 			t.Errorf("without a terminal, got %q, want %q", got, value)
 		}
 		o.Width = columns(80)
-		harmless(t, run(t, printer.ForWait, o, met).out)
+		harmless(t, run(t, printer.OfWait, o, met).out)
 	}
 }
