@@ -98,7 +98,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "All namespaces, and cluster-scoped objects"
-	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfOwners), "The format "+output.HTML+" is for many objects, and for --history")
+	verb.OutputFlag(cmd, &flags.output, printer.Formats(printer.OfOwners, printer.OfSurvey), "The format "+output.HTML+" is for many objects, and for --history")
 	help.Complete(cmd, "path", completion.Paths(c))
 	for _, flag := range []string{"manager", "expect", "from"} {
 		help.Complete(cmd, flag, completion.Managers(c))

@@ -37,12 +37,16 @@ const (
 	OfMigration  Report = "migration"
 )
 
-// Formats returns the formats of a report, for help, completion and errors. A format that ends with
-// "=" is followed by a template.
-func Formats(r Report) []string {
+// Formats returns the formats of one of the reports, for help, completion and errors. A format that
+// ends with "=" is followed by a template.
+func Formats(reports ...Report) []string {
 	var names []string
-	for _, f := range formatsOf(r, output.Options{}) {
-		names = append(names, f.name)
+	for _, r := range reports {
+		for _, f := range formatsOf(r, output.Options{}) {
+			if !slices.Contains(names, f.name) {
+				names = append(names, f.name)
+			}
+		}
 	}
 	return names
 }
