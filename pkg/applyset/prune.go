@@ -212,22 +212,24 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns a copy of the decision in which a member is doomed only if it is also doomed in
-// the decision that the user has seen (shown). All other doomed members are kept.
+// Within returns a copy of the decision in which a member is doomed only if the same object is also doomed
+// in the decision that the user has seen (shown). All other doomed members are kept, with the namespaces
+// and CRDs that contain them. An object that was deleted and made again is another one.
 func (d Decision) Within(shown Decision) Decision {
-	was := map[object.Key]bool{}
+	was := map[object.Key]types.UID{}
 	for _, m := range shown.Doomed {
-		was[m.Ref.Key()] = true
+		was[m.Ref.Key()] = m.UID
 	}
 	doomed := d.Doomed
 	d.Doomed, d.Kept = nil, slices.Clone(d.Kept)
 	for _, m := range doomed {
-		if was[m.Ref.Key()] {
+		if uid, seen := was[m.Ref.Key()]; seen && uid == m.UID {
 			d.Doomed = append(d.Doomed, m)
 		} else {
 			d.Kept = append(d.Kept, Kept{m, Unshown, ""})
 		}
 	}
+	d.keepHolders(d.of)
 	slices.SortFunc(d.Kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
 	return d
 }

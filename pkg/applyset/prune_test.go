@@ -254,6 +254,25 @@ func TestWithin(t *testing.T) {
 	if gone := Decide(set, many(1)).Within(shown); len(gone.Doomed) != 1 || len(gone.Kept) != 0 {
 		t.Errorf("%v", gone)
 	}
+	again := many(2)
+	again[1].UID = "another"
+	if anew := Decide(set, again).Within(shown); len(anew.Doomed) != 1 || len(anew.Kept) != 1 || anew.Kept[0].Reason != Unshown {
+		t.Errorf("an object that was made again: %v", anew)
+	}
+}
+
+// A namespace is not deleted with a member that was not shown.
+func TestWithinKeepsHolders(t *testing.T) {
+	set := Set{Parent: secretRef("prod", "shop"), Allow: Protected()}
+	members := []Member{thing("Namespace/n"), thing("ConfigMap/a", in("n"))}
+	shown := Decide(set, members)
+	if len(shown.Doomed) != 2 {
+		t.Fatalf("%v", shown)
+	}
+	now := Decide(set, append(members, thing("ConfigMap/b", in("n")))).Within(shown)
+	if len(now.Doomed) != 1 || now.Doomed[0].Ref.Name != "a" || len(now.Kept) != 2 {
+		t.Errorf("%v", now)
+	}
 }
 
 // random returns a member of one of three sets, with marks that may keep it.
