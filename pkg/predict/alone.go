@@ -19,7 +19,7 @@ import (
 // be invalid in combination with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
-	twin.SetName(twinName(twin.GetName()))
+	twin.SetName(ProbeName(twin.GetName()))
 	for _, path := range without {
 		fieldpath.Delete(twin.Object, path)
 	}
@@ -105,9 +105,10 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// twinName returns a name that is no longer than a DNS label, because some kinds limit names to
-// that length.
-func twinName(name string) string {
+// ProbeName returns the name under which a dry run asks whether the server would accept an object of that name
+// anew, while it still exists. The account needs the rights to create and patch an object of this name. It is
+// no longer than a DNS label, because some kinds limit names to that length.
+func ProbeName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {
 		name = strings.TrimRight(name[:most], "-.")

@@ -59,7 +59,7 @@ func (p Predictor) lacksProbe(ctx context.Context, server Server, in *Prediction
 		return false
 	}
 	twin := in.Item
-	twin.Name = twinName(twin.Name)
+	twin.Name = ProbeName(twin.Name)
 	_, lacks := errors.AsType[*DeniedError](Denied(ctx, permissions, twin, refusal))
 	return lacks
 }
@@ -95,7 +95,7 @@ func reasonAlone(in *Prediction, err error) string {
 	if len(reasons) == 0 {
 		reasons = []string{err.Error()}
 	}
-	reason := strings.ReplaceAll(strings.Join(reasons, ", "), twinName(in.Item.Name), in.Item.Name)
+	reason := strings.ReplaceAll(strings.Join(reasons, ", "), ProbeName(in.Item.Name), in.Item.Name)
 	return redact.Refusal(in.Item.Ref, errors.New(reason)).Error()
 }
 

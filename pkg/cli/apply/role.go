@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/roles"
 )
 
@@ -25,6 +26,9 @@ func (r *run) deletes(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if a, ok := e.(event.Applied); ok && (a.Action == event.Recreated || a.Action == event.Pruned) {
 			r.results.deleted = append(r.results.deleted, a.Ref)
+			if a.Action == event.Recreated {
+				r.results.probed = append(r.results.probed, a.Ref)
+			}
 		}
 		emit(e)
 	}
@@ -54,6 +58,14 @@ func (r *run) rights(ctx context.Context) (roles.Rights, error) {
 			return all, err
 		}
 		all.Add(kind, ref, "get", "delete")
+	}
+	for _, ref := range r.results.probed {
+		kind, err := r.client.Kind(ctx, ref.GVK)
+		if err != nil {
+			return all, err
+		}
+		ref.Name = predict.ProbeName(ref.Name)
+		all.Add(kind, ref, "create", "patch")
 	}
 	// --confirm compares the cluster with that of the plan.
 	all.AddResource("", "namespaces", "", "kube-system", "get")

@@ -104,9 +104,9 @@ type run struct {
 		// pruned lists the objects that the run deleted from its set, in the order of apply.
 		pruned *plan.Plan
 		// member is the run of the set, or nil. deleted lists the objects that a run would delete
-		// that prints its role.
-		member  *setrun.Run
-		deleted []object.Ref
+		// that prints its role; probed, those about which it asks the server as if they were new.
+		member          *setrun.Run
+		deleted, probed []object.Ref
 		// undone means that this run was rolled back.
 		undone bool
 	}
