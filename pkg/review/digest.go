@@ -65,7 +65,9 @@ func planDigest(outcomes []Outcome, values, salt string, of []string) string {
 		lines = append(lines, asText(line))
 	}
 	for _, o := range outcomes {
-		lines = append(lines, "object "+o.Digest())
+		// The digest of an object whose document masks more than the digest does cannot be recomputed, so the
+		// content has a place of its own.
+		lines = append(lines, strings.TrimSpace("object "+o.Digest()+" "+o.content))
 	}
 	if values != "" {
 		lines = append(lines, "values "+values)

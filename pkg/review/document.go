@@ -115,6 +115,11 @@ func Read(text []byte) (Document, error) {
 			return Document{}, edited("its summary has %d %s, but its objects are %d", n, action, counts[action])
 		}
 	}
+	for action, n := range counts {
+		if _, has := in.Summary[action]; in.Summary != nil && !has {
+			return Document{}, edited("its summary lacks %d %s", n, action)
+		}
+	}
 	return out, nil
 }
 
