@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/store"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -44,12 +45,16 @@ type lookahead struct {
 	reviewed *review.Document
 	// hide masks a text as the output does.
 	hide func(string) string
+	// changed returns the objects that the plan changes. It must not be called before the comparison.
+	changed func() []object.Ref
 	// failed lists the objects that could not be compared; unknown is the error that counts them.
 	failed  []event.Applied
 	unknown error
 
 	mu     sync.Mutex
 	judged map[object.Key]judgement
+	// barred lists the objects that the run would refuse to write, because they belong to other owners.
+	barred []event.Applied
 }
 
 // judgement is a prediction for one object. version is empty for a new object. prediction is nil if
@@ -93,7 +98,10 @@ func (r *run) approve(ctx context.Context, member *setrun.Run, d applyset.Decisi
 		}
 		proposed.Same = proposed.Newest.ID != "" && proposed.Newest.Input == setrun.InputOf(r.plan)
 	}
-	if l.held, err = r.Approve(proposed); err != nil {
+	if l.held, err = r.Approve(proposed); err == nil && l.held {
+		err = r.checkRefusals(ctx, l)
+	}
+	if err != nil {
 		l.reportFailed()
 		r.Out.Print(event.Refused{Err: err})
 		return nil, err
@@ -137,13 +145,21 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 		reader: r.client, keeps: r.plan.Len() <= keptObjects, member: member, emit: r.Out.Print, judged: map[object.Key]judgement{},
 		reviewed: r.reviewed, hide: r.connection.Vault.Text,
 	}
+	l.changed = sync.OnceValue(func() []object.Ref {
+		var refs []object.Ref
+		for _, o := range l.plan.Outcomes() {
+			refs = append(refs, o.Ref)
+		}
+		return refs
+	})
 	r.readMasked(ctx)
 	l.engine = diff.Engine{
 		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
 		Emit: l.onEvent, Judged: l.judge, Unmasked: l.plan.SeeSecret,
 	}
+	l.engine.Admit = l.barring(r.others.Admit(r.predictor))
 	if member != nil {
-		l.engine.Admit = member.Admit
+		l.engine.Admit = l.barring(member.Admit)
 		setrun.SeeDoomed(&l.plan, d)
 	}
 	if err := l.findGone(ctx, r.client, d); err != nil {
@@ -250,12 +266,14 @@ func (l *lookahead) findGone(ctx context.Context, server *client.Client, d apply
 		if !was.Departed || slices.ContainsFunc(d.Doomed, func(m applyset.Member) bool { return m.Ref.Key() == key }) {
 			continue
 		}
-		kind, err := server.Kind(ctx, was.Ref.GVK)
-		if err != nil {
-			continue // It stays a difference.
+		// The server chose the version at the review, and may have dropped it since.
+		kind, err := server.Preferred(ctx, was.Ref.GVK.GroupKind())
+		var live *unstructured.Unstructured
+		if err == nil {
+			live, err = server.Get(ctx, kind, was.Ref)
 		}
-		switch live, err := server.Get(ctx, kind, was.Ref); {
-		case apierrors.IsNotFound(err), err == nil && live.GetUID() != was.UID:
+		switch {
+		case apierrors.IsNotFound(err), store.IsUnserved(err), err == nil && live.GetUID() != was.UID:
 			l.plan.ReachGone(was.Ref)
 		case err != nil:
 			return err

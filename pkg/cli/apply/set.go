@@ -23,7 +23,8 @@ func (r *run) applySet(ctx context.Context) error {
 		return err
 	}
 	var counts setrun.Tally
-	emit := counts.Counting(r.emit)
+	var reviewedDeletions deletions
+	emit := reviewedDeletions.watching(counts.Counting(r.emit))
 	member := &setrun.Run{
 		Server: r.client, Namespace: namespace, DryRun: r.dryRun, Manager: r.predictor.Manager,
 		Ask: r.ask, Emit: emit, Former: setrun.Promised(r.client), Shown: preflight.Losses(r.plan, emit),
@@ -35,7 +36,9 @@ func (r *run) applySet(ctx context.Context) error {
 	var reviewed *lookahead
 	if r.Approve != nil {
 		member.Approve = func(ctx context.Context, d applyset.Decision) (err error) {
-			reviewed, err = r.approve(ctx, member, d)
+			if reviewed, err = r.approve(ctx, member, d); err == nil && reviewed.held {
+				reviewedDeletions.of(d)
+			}
 			return err
 		}
 	}
@@ -59,7 +62,11 @@ func (r *run) applySet(ctx context.Context) error {
 		keeper := r.keeper(member.Set())
 		keeper.Begin(ctx, r.Run, r.plan)
 		applied := r.carryOut(ctx, r.engine(ctx, member, reviewed, emit))
-		err := r.rollBack(ctx, member.End(ctx, applied, r.Input.LeftOut()))
+		ended := member.End(ctx, applied, r.Input.LeftOut())
+		if ended == nil && r.dryRun == object.DryRunNone {
+			ended = reviewedDeletions.check(ctx, r.client, member.Set().Record.Parent, emit)
+		}
+		err := r.rollBack(ctx, ended)
 		if abandoned = err != nil && member.Abandon(ctx); abandoned {
 			_ = keeper.Remove(ctx) // A history that is left behind belongs to no set, and the next run replaces it.
 			return err
