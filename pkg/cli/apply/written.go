@@ -36,7 +36,9 @@ func (l *lookahead) Written(p *predict.Prediction, answer *unstructured.Unstruct
 		}
 		found = l.plan.Stored(now, then.After)
 	} else {
-		lines = besides(&stored, predicted, now, found)
+		if lines = besides(&stored, predicted, now, found); len(lines) > 0 && l.decidesDefaults(p.Item.Ref) {
+			lines = nil
+		}
 	}
 	if len(found)+len(lines) == 0 {
 		return nil
@@ -100,4 +102,36 @@ func besides(stored *predict.Prediction, predicted *unstructured.Unstructured, n
 		lines = append(lines, s.Path.String()+": reviewed unchanged, now "+fate)
 	}
 	return lines
+}
+
+// decidesDefaults reports whether the plan changes an object that decides which fields admission adds to the
+// given one, such as a default StorageClass. A dry run before the first write cannot show these fields.
+func (l *lookahead) decidesDefaults(of object.Ref) bool {
+	for _, ref := range l.changed() {
+		near := ref.Namespace == of.Namespace
+		isPod := of.GVK.Group == "" && of.GVK.Kind == "Pod"
+		isClaim := of.GVK.Group == "" && of.GVK.Kind == "PersistentVolumeClaim"
+		decides := false
+		switch ref.GVK.GroupKind().String() {
+		case "Namespace":
+			decides = ref.Name == of.Namespace
+		case "LimitRange":
+			decides = near && (isPod || isClaim)
+		case "ServiceAccount":
+			decides = near && isPod
+		case "PriorityClass.scheduling.k8s.io", "RuntimeClass.node.k8s.io":
+			decides = isPod
+		case "StorageClass.storage.k8s.io":
+			decides = isClaim
+		case "IngressClass.networking.k8s.io":
+			decides = of.GVK.Kind == "Ingress"
+		case "MutatingAdmissionPolicy.admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding.admissionregistration.k8s.io",
+			"MutatingWebhookConfiguration.admissionregistration.k8s.io":
+			decides = true
+		}
+		if decides {
+			return true
+		}
+	}
+	return false
 }
