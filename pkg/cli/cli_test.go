@@ -137,6 +137,22 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"give", "cm/app", ".data.a", "--to=***"},
 			"error: --to=*** represents a hidden value: name a field manager\n" + strings.Replace(help, "%s", "give ", 1),
 		},
+		"allow-new outside of a move": {
+			[]string{"give", "deploy/web", "--allow-new"},
+			"error: --allow-new requires --to-release or --to-set\n" + strings.Replace(help, "%s", "give ", 1),
+		},
+		"allow-new for fields": {
+			[]string{"give", "deploy/web", ".spec.replicas", "--from=a", "--to=b", "--allow-new"},
+			"error: --allow-new requires --to-release or --to-set\n" + strings.Replace(help, "%s", "give ", 1),
+		},
+		"allow-new without a receiver": {
+			[]string{"give", "deploy/web", "--from-release=shop/web", "--allow-new"},
+			"error: --allow-new requires --to-release or --to-set\n" + strings.Replace(help, "%s", "give ", 1),
+		},
+		"allow-new for a receiver that must exist": {
+			[]string{"give", "deploy/web", "--from-release=shop/web", "--to-inventory=ks/shop/apps", "--allow-new"},
+			"error: --allow-new requires --to-release or --to-set\n" + strings.Replace(help, "%s", "give ", 1),
+		},
 		"verb": {
 			[]string{"aply", "-f", "x.yaml"},
 			"error: unknown command \"aply\" for \"kubectl k8sconnect\"\n  hint: did you mean apply?\n",

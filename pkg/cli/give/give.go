@@ -175,6 +175,9 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	} else {
 		wish, wishErr = f.wish(paths, receiver)
 	}
+	if err := f.move.check(); err != nil {
+		moveErr, wishErr = err, nil // Other errors of these flags would only follow from it.
+	}
 	files := selection.targets.Files.Files
 	_, settingsErr := f.config.Read(in, files.Filenames, files.Kustomize)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)

@@ -51,7 +51,16 @@ type party struct {
 	set       string
 }
 
-func (f *moveFlags) given() bool { return *f != moveFlags{} }
+// given reports whether the flags name an owner of whole objects.
+func (f *moveFlags) given() bool { return *f != moveFlags{allowNew: f.allowNew} }
+
+// check returns an error if --allow-new has no receiver that could be new.
+func (f *moveFlags) check() error {
+	if f.allowNew && f.toRelease == "" && f.toSet == "" {
+		return errors.New("--allow-new requires --to-release or --to-set")
+	}
+	return nil
+}
 
 // parties returns the old and the new owner. It reports the faults of both together.
 func (f *moveFlags) parties() (from, to party, err error) {
