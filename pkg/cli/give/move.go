@@ -146,9 +146,6 @@ func helmTool(ctx context.Context, c *connection.Connection, server *client.Clie
 		Keep:        "helm.sh/resource-policy", KeepValue: "keep", Lists: func(object.Ref) bool { return false },
 	}
 	revisions, err := helmrelease.Find(ctx, server, named)
-	if err == nil && revisions.Last.GetLabels()["status"] == "uninstalled" {
-		err = &helmrelease.NotFoundError{Release: named} // Only its history is stored.
-	}
 	if err != nil {
 		return out, err
 	}

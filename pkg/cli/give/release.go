@@ -51,8 +51,12 @@ func (o *scope) released(
 			release.Manifest, err = o.chart.Manifest()
 		}
 	}
-	if errors.As(err, new(*helmrelease.NotFoundError)) {
-		return nil, &object.HintedError{Err: err, Advice: object.HintOf(err) + ": use -f with their manifests and --to=" + inventory.Manager}
+	if missing, is := errors.AsType[*helmrelease.NotFoundError](err); is {
+		advice := object.HintOf(err) + ": use -f with their manifests and --to=" + inventory.Manager
+		if missing.Kept > 0 {
+			advice = "objects that Helm has kept: use -f with their manifests and --to=" + inventory.Manager
+		}
+		return nil, &object.HintedError{Err: err, Advice: advice}
 	}
 	if errors.As(err, new(*inventory.BrokenError)) {
 		err = &object.HintedError{Err: err, Advice: otherRevision(named)}

@@ -3,12 +3,14 @@
 package helmrelease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Server is the part of the API client that reads releases and resolves the kinds of their objects.
@@ -44,26 +47,53 @@ func Places() []Place {
 	}
 }
 
-// NotFoundError reports that no revision of a release is stored.
-type NotFoundError struct{ inventory.Release }
+// NotFoundError reports that a release is not installed.
+type NotFoundError struct {
+	inventory.Release
+	// Kept is the newest revision in the history that an uninstalled release has left; 0 if there is none.
+	Kept int
+}
+
+// NotInstalled returns the error for a release of which at most the history is stored. kept is the newest
+// revision of the history; nil if there is none.
+func NotInstalled(named inventory.Release, kept *unstructured.Unstructured) *NotFoundError {
+	out := &NotFoundError{Release: named}
+	if kept != nil {
+		out.Namespace = kept.GetNamespace()
+		out.Kept, _ = strconv.Atoi(kept.GetLabels()["version"])
+	}
+	return out
+}
 
 func (e *NotFoundError) Error() string {
+	if e.Kept > 0 {
+		return fmt.Sprintf("Helm release %s/%s is uninstalled: only its history is kept, up to revision %d", e.Namespace, e.Name, e.Kept)
+	}
 	return fmt.Sprintf("Helm release %s/%s not found", e.Namespace, e.Name)
 }
 
-// Hint names the command that lists releases.
-func (*NotFoundError) Hint() string {
+// Hint names the command that lists releases, or the one that shows the history.
+func (e *NotFoundError) Hint() string {
+	if e.Kept > 0 {
+		return fmt.Sprintf("see: helm history %s -n %s; helm upgrade --install uses the name again", text.ShellQuote(e.Name), text.ShellQuote(e.Namespace))
+	}
 	return "helm list -A shows all releases. Those that Helm stores in a database cannot be read"
 }
 
-// Find returns the stored revisions of one release, or a *NotFoundError. It reads ConfigMaps only if
-// no Secret stores the release or, as Helm does, if HELM_DRIVER=configmap.
+// IsKept reports whether a release is uninstalled, and revision is the newest one of its history.
+func IsKept(revision *unstructured.Unstructured) bool {
+	return revision.GetLabels()["status"] == "uninstalled"
+}
+
+// Find returns the stored revisions of one installed release, or a *NotFoundError. It reads ConfigMaps only
+// if no Secret stores the release or, as Helm does, if HELM_DRIVER=configmap.
 func Find(ctx context.Context, server Server, named inventory.Release) (inventory.Revisions, error) {
 	which := object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}
 	places := Places()
 	if strings.HasPrefix(os.Getenv("HELM_DRIVER"), inventory.InConfigMaps) { // Helm accepts the plural, too.
 		slices.Reverse(places)
 	}
+	var kept *unstructured.Unstructured
 	for i, place := range places {
 		all := inventory.Stored{}
 		err := server.Select(ctx, place.Kind, which, place.Fields, all.Add)
@@ -71,11 +101,16 @@ func Find(ctx context.Context, server Server, named inventory.Release) (inventor
 		case i > 0 && apierrors.IsForbidden(err): // Secrets, the usual place, have no such release.
 		case err != nil:
 			return inventory.Revisions{}, err
-		case all[inventory.StoredRelease{Release: named, Driver: place.Driver}].Last != nil:
-			return all[inventory.StoredRelease{Release: named, Driver: place.Driver}], nil
+		}
+		switch found := all[inventory.StoredRelease{Release: named, Driver: place.Driver}]; {
+		case found.Last == nil:
+		case IsKept(found.Last):
+			kept = cmp.Or(kept, found.Last)
+		default:
+			return found, nil
 		}
 	}
-	return inventory.Revisions{}, &NotFoundError{named}
+	return inventory.Revisions{}, NotInstalled(named, kept)
 }
 
 // Refused returns the reason why Helm refuses to upgrade a release after its newest revision; nil if

@@ -77,8 +77,10 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 	var all []*release
 	var kept *unstructured.Unstructured
 	for named, revisions := range stored {
-		if revisions.Last.GetLabels()["status"] == "uninstalled" {
-			kept = revisions.Last
+		if helmrelease.IsKept(revisions.Last) {
+			if kept == nil || revisions.Last.GetNamespace() < kept.GetNamespace() {
+				kept = revisions.Last
+			}
 			continue
 		}
 		one, err := r.release(ctx, named, revisions)
@@ -102,7 +104,7 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 		if namespace == "" {
 			namespace = "*"
 		}
-		return nil, &helmrelease.NotFoundError{Release: inventory.Release{Namespace: namespace, Name: r.name}}
+		return nil, helmrelease.NotInstalled(inventory.Release{Namespace: namespace, Name: r.name}, kept)
 	}
 	return all, nil
 }

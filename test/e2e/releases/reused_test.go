@@ -14,8 +14,14 @@ func TestNameOfUninstalledRelease(t *testing.T) {
 	chart := folder(t, with(note))
 	s.helm.Run(t, "install", "web", chart, "-n", s.namespace)
 	s.helm.Run(t, "uninstall", "web", "-n", s.namespace, "--keep-history")
-	if status, out, message := s.plugin(t, "releases", "web"); status != 2 || !strings.Contains(message, "not found") {
-		t.Errorf("without a chart: exit status %d: %s%s", status, out, message)
+	const kept = "Helm release reused/web is uninstalled: only its history is kept, up to revision 1"
+	for _, args := range [][]string{{"releases", "web"}, {"give", "--helm-release=reused/web", "--from=kubectl-edit"}} {
+		if status, out, message := s.plugin(t, args...); status != 2 || !strings.Contains(strings.Join(strings.Fields(message), " "), kept) {
+			t.Errorf("%s, without a chart: exit status %d: %s%s", args, status, out, message)
+		}
+	}
+	if status, _, message := s.plugin(t, "releases", "none"); status != 2 || !strings.Contains(message, "not found") {
+		t.Errorf("a release that never existed: exit status %d: %s", status, message)
 	}
 	output := s.output(t, chart)
 	status, all, text := s.forecasts(t, "web", output)
