@@ -257,8 +257,10 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 				return others.Refused(third[0])
 			}
 			claimed.Moved(live, third)
-			kept[object.RefOf(live)] = from.Absent && (move.IsKept(live) || live.GetAnnotations()[from.Keep] != from.KeepValue)
 			return nil
+		},
+		OnPlan: func(live *unstructured.Unstructured, moves bool) {
+			kept[object.RefOf(live)] = from.Absent && (move.IsKept(live) || moves && live.GetAnnotations()[from.Keep] != from.KeepValue)
 		},
 		BeforeWrites: func() { claimed.WarnMoved(o.out.Print) },
 	}

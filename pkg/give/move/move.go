@@ -69,9 +69,11 @@ type Engine struct {
 	Server   Server
 	From, To Tool
 	DryRun   object.DryRun
-	// Admit is called with each object that would be moved; an error refuses it. BeforeWrites is called
-	// once each object has been read, before the first write. Both may be nil.
+	// Admit is called with each object that would be moved; an error refuses it. OnPlan is called with each
+	// object that is not refused; moves is false if it has been moved before. BeforeWrites is called once
+	// each object has been read, before the first write. All may be nil.
 	Admit        func(live *unstructured.Unstructured) error
+	OnPlan       func(live *unstructured.Unstructured, moves bool)
 	BeforeWrites func()
 	Emit         func(event.Event)
 }
@@ -100,8 +102,12 @@ func (e *Engine) Run(ctx context.Context, targets []Target) (open []object.Ref, 
 	plans := make([]*plan, len(targets))
 	for i, t := range targets {
 		plans[i] = e.plan(ctx, t)
-		if p := plans[i]; e.From.Absent && p.err == nil && len(p.steps) == 0 {
+		p := plans[i]
+		if p.err == nil && len(p.steps) == 0 && e.From.Absent && (!IsKept(p.live) || !e.To.marked(p.live)) {
 			p.err = e.absent()
+		}
+		if p.err == nil && e.OnPlan != nil {
+			e.OnPlan(p.live, len(p.steps) > 0)
 		}
 	}
 	if e.BeforeWrites != nil {
@@ -191,7 +197,7 @@ func (e *Engine) leaves(ref object.Ref) bool {
 }
 
 // absent refuses an object that carries no marks of an old release that is not installed. The name of
-// the release is probably wrong.
+// the release is probably wrong, unless the object is still kept after it was taken back to the new one.
 func (e *Engine) absent() error {
 	return object.Hinted("helm list -A shows all releases", "%s not found, and the object does not carry its marks", e.From.Name)
 }

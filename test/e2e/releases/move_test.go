@@ -137,12 +137,17 @@ func TestMoveToMisspeltRelease(t *testing.T) {
 	if !is {
 		t.Fatalf("next: %q", all[0].Next)
 	}
-	out = strings.Join(strings.Fields(s.run(t, back, 0)), " ")
 	want := "remove the annotation that keeps it, unless another release still lists it: kubectl annotate"
-	if !strings.Contains(out, want) || !strings.Contains(out, "configmap/web -n misspelt helm.sh/resource-policy-") {
-		t.Errorf("%q is missing:\n%s", want, out)
+	for _, when := range []string{"moved back", "repeated"} {
+		out = strings.Join(strings.Fields(s.run(t, back, 0)), " ")
+		if !strings.Contains(out, want) || !strings.Contains(out, "configmap/web -n misspelt helm.sh/resource-policy-") {
+			t.Errorf("%s: %q is missing:\n%s", when, want, out)
+		}
 	}
 	s.merge(t, "ConfigMap", "kubectl-annotate", `{"metadata": {"annotations": {"helm.sh/resource-policy": null}}}`)
+	if out := s.run(t, back, 1); !strings.Contains(strings.Join(strings.Fields(out), " "), "Helm release misspelt/shpo not found, and the object does not carry its marks") {
+		t.Errorf("without the annotation, an old owner that does not exist is accepted:\n%s", out)
+	}
 	if status, all, text := s.forecasts(t, "mon"); status != 0 || len(all[0].Foreign) != 0 || len(all[0].Next) != 0 {
 		t.Errorf("after it was taken back: %s", text)
 	}
