@@ -1,6 +1,7 @@
 package event
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -33,8 +34,10 @@ type Release struct {
 	// Revision is the newest revision, and Status its status in Helm.
 	Revision int
 	Status   string
-	// Manager is the field manager that upgrades the release, such as helm or helm-controller.
+	// Manager is the field manager of the upgrade that is forecast, such as helm or helm-controller. Flux
+	// means that Flux upgrades the release.
 	Manager string
+	Flux    bool
 	// ServerSide means that the next upgrade uses server-side apply by default.
 	ServerSide bool
 	// Manifest names where the manifest of the next upgrade comes from.
@@ -45,6 +48,9 @@ type Release struct {
 	Conflicts []ObjectConflicts
 	// Overwrites lists the fields that a client-side upgrade, or one by Flux, overwrites without a conflict.
 	Overwrites []ObjectConflicts
+	// Removes lists the fields of other owners that a client-side upgrade removes, because the manifest before
+	// the next one sets them. Yours is the value afterwards, such as a default; nil if there is none.
+	Removes []ObjectConflicts
 	// Refused is the reason why Helm refuses every upgrade; nil if there is none.
 	Refused error
 	// Refusals lists the objects that Helm or the API server refuses for another reason than a conflict.
@@ -59,10 +65,12 @@ type Release struct {
 	Autoscaled []object.Ref
 	// Foreign lists the objects that carry the marks of another release.
 	Foreign []ForeignObject
-	// Orphans lists the objects that only failed revisions contain.
-	Orphans []Orphan
-	// Next lists commands that make a server-side upgrade succeed, and those that keep an object which
-	// another release has taken over.
+	// Orphans lists the objects that only failed revisions contain, and Leftovers the fields that only such a
+	// revision set.
+	Orphans   []Orphan
+	Leftovers []Leftover
+	// Next lists commands that make a server-side upgrade succeed, what to remove from the chart, and the
+	// commands that keep an object which another release has taken over.
 	Next []string
 }
 
@@ -87,6 +95,18 @@ type Orphan struct {
 	Revision int
 	// Listed means that the next manifest contains it. Otherwise Helm neither updates nor deletes it.
 	Listed bool
+}
+
+// Leftover are fields of an object that a failed revision set, and that the upgrade does not change.
+type Leftover struct {
+	Ref   object.Ref
+	Paths []fieldpath.Path
+	// Revision is the last failed revision that set them.
+	Revision int
+	// Listed means that the next manifest sets them to the same values.
+	Listed bool
+	// Stays means that a server-side upgrade does not remove them either.
+	Stays bool
 }
 
 func (Releases) event() {}

@@ -29,7 +29,7 @@ func (r *reader) ask(ctx context.Context, all []*release) {
 		for _, p := range one.pieces {
 			switch {
 			case p.unread != nil, p.live == nil && created[p.Ref.Namespace]:
-			case p.live != nil && !one.changes(p) && !concerns(p.Declared, p.live, one.out.Manager):
+			case p.live != nil && !one.changes(p) && one.attempts[p.Ref.Key()] == nil && !concerns(p.Declared, p.live, one.out.Manager):
 			default:
 				group.Go(func() error {
 					r.dryRun(ctx, one, p)
@@ -66,8 +66,10 @@ func (r *reader) dryRun(ctx context.Context, of *release, p *piece) {
 		p.refusedServerSide = next.Refused
 	}
 	if !of.out.ServerSide && p.unread == nil {
-		switch err := r.patch(ctx, of, p); {
+		after, err := r.patch(ctx, of, p)
+		switch {
 		case err == nil:
+			p.after = after
 		case nextapply.IsRefusal(err):
 			p.refused = err
 		default:

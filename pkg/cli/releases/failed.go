@@ -9,13 +9,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// failed adds the objects that only failed revisions contain. Helm compares the next manifest with that of the
-// last revision that succeeded, so it never deletes these objects (performUpgrade in helm/helm,
+// failed adds what only failed revisions contain: objects, and fields of other objects. Helm compares the next manifest with that of the
+// last revision that succeeded, so it never deletes them (performUpgrade in helm/helm,
 // pkg/action/upgrade.go). A revision that cannot be read is left out: it matters for no upgrade.
 func (r *reader) failed(ctx context.Context, of *release, revisions []*unstructured.Unstructured) {
-	of.failed = map[object.Key]int{}
+	of.failed, of.attempts = map[object.Key]int{}, map[object.Key][]attempt{}
 	listed := map[object.Key]bool{}
 	for _, p := range of.pieces {
 		listed[p.Ref.Key()] = true
@@ -28,6 +29,9 @@ func (r *reader) failed(ctx context.Context, of *release, revisions []*unstructu
 		objects, _ := r.objects(ctx, revision)
 		for _, o := range objects {
 			key := o.Ref.Key()
+			if of.base[key] != nil {
+				of.attempts[key] = append(of.attempts[key], attempt{revision.Version, predict.WithoutStringData(o.Declared)})
+			}
 			if o.Ref.Name == "" || of.base[key] != nil {
 				continue
 			}

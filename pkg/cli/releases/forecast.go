@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helmrelease"
@@ -17,10 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give/move"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -38,10 +34,12 @@ type release struct {
 	// leaving are the objects that the next manifest lacks.
 	leaving []*piece
 	// failed is the last failed revision with an object that the base lacks. orphans are those of these
-	// objects that the next manifest lacks, too.
-	failed  map[object.Key]int
-	orphans []*piece
-	out     event.Release
+	// objects that the next manifest lacks, too. attempts are the objects of the base as failed revisions
+	// contain them.
+	failed   map[object.Key]int
+	orphans  []*piece
+	attempts map[object.Key][]attempt
+	out      event.Release
 	// isRead means that the newest revision was decoded.
 	isRead bool
 	// chart is the file with the chart output; empty if there is none.
@@ -54,6 +52,8 @@ type release struct {
 type piece struct {
 	helmrelease.Object
 	live *unstructured.Unstructured
+	// after is the live object after a client-side upgrade; nil if the server was not asked.
+	after *unstructured.Unstructured
 	// unread is the error of the read, or of a dry run that showed nothing.
 	unread    error
 	conflicts []managedfields.Conflict
@@ -74,7 +74,7 @@ func (r *release) changes(p *piece) bool {
 
 // forces reports whether the upgrade overwrites conflicting fields, and takes over existing objects.
 // Flux's upgrades do both (Upgrade in fluxcd/helm-controller, internal/action/upgrade.go).
-func (r *release) forces() bool { return r.out.Manager != inventory.Manager }
+func (r *release) forces() bool { return r.out.Flux }
 
 // isOwn reports whether an owner is the release's own update, which Helm migrates.
 func (r *release) isOwn(o managedfields.Owner) bool {
@@ -100,28 +100,28 @@ func (r *release) contested(conflicts []managedfields.Conflict) []managedfields.
 // live object lacks (createPatch in helm/helm, pkg/kube/client.go).
 func (r *release) overwrites(p *piece, contested []managedfields.Conflict) []managedfields.Conflict {
 	unprotected := r.contested(p.unprotected)
+	own := func(c managedfields.Conflict) bool {
+		return len(c.Owners) > 0 && !slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return !r.isOwn(o) })
+	}
 	switch base := r.base[p.Ref.Key()]; {
 	case r.out.ServerSide && !r.forces():
 		return unprotected
-	case !r.out.ServerSide && !isTyped(p.Declared):
+	case !r.out.ServerSide:
 		contested = slices.DeleteFunc(slices.Clone(contested), func(c managedfields.Conflict) bool {
-			return base == nil || c.Path.Same(base.Object, p.Declared.Object)
+			sent := isTyped(p.Declared) || base != nil && !c.Path.Same(base.Object, p.Declared.Object)
+			return own(c) || !sent
 		})
 	}
 	return slices.Concat(contested, unprotected)
-}
-
-func isTyped(u *unstructured.Unstructured) bool {
-	gvk := u.GroupVersionKind()
-	return scheme.Scheme.Recognizes(gvk) || gvk.Group == "apiextensions.k8s.io"
 }
 
 // judge completes the forecast from what was read of each object.
 func (r *release) judge() {
 	out := &r.out
 	owners, movers := map[string]bool{}, map[string]bool{}
-	var received, moves []string
+	var unscale, received, moves []string
 	settled := true
+	scaling, scaled := r.scalers(), map[string]bool{}
 	for _, p := range r.pieces {
 		switch {
 		case p.unread != nil:
@@ -153,11 +153,17 @@ func (r *release) judge() {
 		if overwritten := r.overwrites(p, contested); len(overwritten) > 0 {
 			out.Overwrites = append(out.Overwrites, event.ObjectConflicts{Ref: p.Ref, Conflicts: redact.Conflicts(p.Ref, overwritten)})
 		}
+		if removed := r.removes(p); len(removed) > 0 {
+			out.Removes = append(out.Removes, event.ObjectConflicts{Ref: p.Ref, Conflicts: removed})
+		}
+		out.Leftovers = append(out.Leftovers, r.leftovers(p)...)
+		if i := slices.IndexFunc(contested, isAutoscaled); i >= 0 {
+			out.Autoscaled = append(out.Autoscaled, p.Ref)
+			unscale = append(unscale, r.unscale(p.Ref, contested[i].Path))
+			contested = slices.DeleteFunc(slices.Clone(contested), isAutoscaled)
+		}
 		if len(contested) == 0 {
 			continue
-		}
-		if slices.ContainsFunc(contested, isAutoscaled) {
-			out.Autoscaled = append(out.Autoscaled, p.Ref)
 		}
 		marking := r.marking(p, contested)
 		maps.Copy(movers, marking)
@@ -170,7 +176,11 @@ func (r *release) judge() {
 		}
 		for _, c := range contested {
 			for _, o := range c.Owners {
-				owners[o.Manager] = true
+				if scaling[o.Manager] {
+					scaled[c.Path.String()] = true
+				} else {
+					owners[o.Manager] = true
+				}
 			}
 		}
 		settled = settled && r.settles(p, contested)
@@ -187,19 +197,20 @@ func (r *release) judge() {
 	default:
 		out.Forecast = event.UpgradeReady
 	}
-	out.Next = received // After these, give takes the other fields of the objects, too.
-	if len(owners) > 0 {
-		out.Next = append(out.Next, r.next(slices.Sorted(maps.Keys(owners)), settled))
+	out.Next = slices.Concat(unscale, received) // After these, give takes the other fields of the objects, too.
+	switch {
+	case len(owners)+len(scaled) == 0:
+	case !settled:
+		out.Next = append(out.Next, "give cannot move all of these fields; this takes them: helm upgrade --server-side=true --force-conflicts")
+	default:
+		if len(owners) > 0 {
+			out.Next = append(out.Next, r.give(owners, nil))
+		}
+		if len(scaled) > 0 { // Without paths, give would take the replicas, too.
+			out.Next = append(out.Next, r.give(scaling, scaled))
+		}
 	}
 	out.Next = append(out.Next, moves...)
-}
-
-// isAutoscaled reports whether an autoscaler owns a field. Autoscalers write through the scale
-// subresource, as do kubectl scale and k9s.
-func isAutoscaled(c managedfields.Conflict) bool {
-	return slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool {
-		return o.Subresource == "scale" && !exclusive.IsClient(o.Manager)
-	})
 }
 
 // joins reports whether an object is new in the release. Helm compares versions, too, so an object
@@ -313,62 +324,4 @@ func (r *release) marked(live *unstructured.Unstructured) bool {
 var errUnmarked error = &object.HintedError{
 	Err:    fmt.Errorf("it exists, but does not belong to the release, so Helm refuses to import it"),
 	Advice: "helm install and helm upgrade import it with --take-ownership",
-}
-
-// settles reports whether give settles all conflicts in an object.
-func (r *release) settles(p *piece, contested []managedfields.Conflict) bool {
-	entries, err := managedfields.Entries(p.live)
-	if err != nil {
-		return false
-	}
-	if len(entries) == 0 {
-		return true // give itself creates the entry before-first-apply.
-	}
-	w := transfer.Wish{To: r.out.Manager, Mode: transfer.Move, As: r.as(), Declared: predict.WithoutStringData(p.Declared).Object}
-	for _, c := range contested {
-		for _, o := range c.Owners {
-			w.From = append(w.From, o.Manager)
-		}
-	}
-	done, err := transfer.Give(entries, w)
-	if err != nil {
-		return false
-	}
-	for _, c := range contested {
-		for _, o := range managedfields.HoldersOf(done.Entries, c.Path) {
-			if settled := o.Is(r.out.Manager) || r.migrates && r.isOwn(o); !settled {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// as returns the operation with which give makes Helm the owner.
-func (r *release) as() string {
-	if r.Applies() {
-		return managedfields.Apply
-	}
-	return managedfields.Update
-}
-
-func (r *release) next(owners []string, settled bool) string {
-	if !settled {
-		return "give cannot move all of these fields; this takes them: helm upgrade --server-side=true --force-conflicts"
-	}
-	quoted := make([]string, len(owners))
-	for i, o := range owners {
-		quoted[i] = text.ShellQuote(o)
-	}
-	line := command.Kubectl("k8sconnect", "give") + " --helm-release=" + text.ShellQuote(r.Namespace+"/"+r.Name) + " --from=" + strings.Join(quoted, ",")
-	if r.out.Manager != inventory.Manager {
-		line += " --to=" + text.ShellQuote(r.out.Manager)
-	}
-	if r.out.Twice {
-		line = "HELM_DRIVER=" + r.out.Driver + " " + line
-	}
-	if r.chart != "" {
-		line += " --" + helmrelease.ChartOutputFlag + "=" + text.ShellQuote(r.chart)
-	}
-	return line
 }

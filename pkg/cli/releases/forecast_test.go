@@ -29,7 +29,7 @@ func TestFluxForces(t *testing.T) {
 		for _, joins := range []bool{false, true} {
 			ref := object.RefOf(live)
 			r := &release{base: map[object.Key]*unstructured.Unstructured{ref.Key(): live}}
-			r.out = event.Release{Manager: manager, ServerSide: true}
+			r.out = event.Release{Manager: manager, Flux: manager == "helm-controller", ServerSide: true}
 			p := &piece{Object: helmrelease.Object{Ref: ref, Declared: live}, live: live}
 			if joins {
 				delete(r.base, ref.Key())

@@ -14,12 +14,12 @@ import (
 )
 
 // patch asks the server, by a dry run, whether it accepts what a client-side upgrade sends. Server-side
-// apply does not answer this: it refuses manifests that a patch may contain, and removes other fields.
-func (r *reader) patch(ctx context.Context, of *release, p *piece) error {
+// apply does not answer this: it refuses manifests that a patch may contain, and removes other fields. It
+// returns the object after the upgrade.
+func (r *reader) patch(ctx context.Context, of *release, p *piece) (*unstructured.Unstructured, error) {
 	how := object.Write{Manager: of.out.Manager, DryRun: true, Validation: metav1.FieldValidationWarn}
 	if p.live == nil {
-		_, err := r.server.Create(ctx, p.Kind, p.Declared, how)
-		return err
+		return r.server.Create(ctx, p.Kind, p.Declared, how)
 	}
 	base := of.base[p.Ref.Key()]
 	if base == nil {
@@ -31,19 +31,18 @@ func (r *reader) patch(ctx context.Context, of *release, p *piece) error {
 		send = r.server.StrategicMerge
 		var err error
 		if changes, err = threeWayPatch(base, p.Declared, p.live); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(changes) == 0 {
-		return nil
+		return p.live, nil
 	}
 	patch := &unstructured.Unstructured{Object: changes}
 	patch.SetAPIVersion(p.Declared.GetAPIVersion())
 	patch.SetKind(p.Declared.GetKind())
 	patch.SetName(p.Ref.Name)
 	patch.SetNamespace(p.Ref.Namespace)
-	_, err := send(ctx, p.Kind, patch, how)
-	return err
+	return send(ctx, p.Kind, patch, how)
 }
 
 // threeWayPatch returns the patch that Helm sends for a kind whose Go type it knows (createPatch in
@@ -92,4 +91,9 @@ func mergePatch(base, next map[string]any) map[string]any {
 		}
 	}
 	return out
+}
+
+func isTyped(u *unstructured.Unstructured) bool {
+	gvk := u.GroupVersionKind()
+	return scheme.Scheme.Recognizes(gvk) || gvk.Group == "apiextensions.k8s.io"
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/exclusive"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -264,7 +268,7 @@ func (r *reader) live(ctx context.Context, all []*release) {
 	_ = group.Wait()
 	for _, one := range all {
 		if one.isRead {
-			one.out.Manager = one.manager()
+			one.out.Manager, one.out.Flux = one.manager()
 		}
 	}
 }
@@ -291,18 +295,42 @@ func (r *reader) absent(ctx context.Context, all []*release) map[inventory.Relea
 	return out
 }
 
-// manager returns the field manager that upgrades the release. Flux marks the objects of the
-// releases that it upgrades.
-func (r *release) manager() string {
+// manager returns the field manager of the next upgrade. Flux marks the objects of the releases that it upgrades.
+// Other programs with Helm's library, such as Terraform's provider, have the name of their file: then Helm itself
+// owns nothing, and the program owns the marks of the release (getManagedFieldsManager in helm/helm,
+// pkg/kube/client.go).
+func (r *release) manager() (name string, flux bool) {
+	marking := map[string]int{}
 	for _, p := range r.pieces {
 		if p.live == nil {
 			continue
 		}
 		for _, claim := range applyset.Claims(p.live, "") {
 			if claim.Of == "Flux HelmRelease" {
-				return "helm-controller"
+				return "helm-controller", true
+			}
+		}
+		entries, err := managedfields.Entries(p.live)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.Manager == inventory.Manager {
+				marking[e.Manager] = math.MaxInt
+			}
+		}
+		for _, o := range managedfields.HoldersOf(entries, fieldpath.Field("metadata", "annotations", "meta.helm.sh/release-name")) {
+			program := o.Manager != managedfields.Giver && o.Manager != managedfields.BeforeFirstApply && !exclusive.IsClient(o.Manager)
+			if program && r.marked(p.live) {
+				marking[o.Manager]++
 			}
 		}
 	}
-	return inventory.Manager
+	name = inventory.Manager
+	for _, of := range slices.Sorted(maps.Keys(marking)) {
+		if marking[of] > marking[name] {
+			name = of
+		}
+	}
+	return name, false
 }

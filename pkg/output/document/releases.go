@@ -27,8 +27,10 @@ type releaseResult struct {
 	Twice    bool   `json:"twice,omitempty"`
 	Revision int    `json:"revision"`
 	Status   string `json:"status,omitempty"`
-	// The field manager of the release.
+	// The field manager of the upgrade that is forecast, such as helm or helm-controller.
 	Manager string `json:"manager"`
+	// Flux upgrades the release. It forces conflicts.
+	Flux bool `json:"flux,omitempty"`
 	// True if the next upgrade is server-side.
 	ServerSide bool `json:"serverSide"`
 	// Which manifest was read.
@@ -40,8 +42,10 @@ type releaseResult struct {
 	Conflicts []releaseConflicts `json:"conflicts"`
 	// The fields that a client-side upgrade sets.
 	Overwrites []releaseConflicts `json:"overwrites,omitempty"`
-	Refused    *fault             `json:"refused,omitempty"`
-	Refusals   []unread           `json:"refusals,omitempty"`
+	// The fields of other owners that a client-side upgrade removes. Yours is the value afterwards.
+	Removes  []releaseConflicts `json:"removes,omitempty"`
+	Refused  *fault             `json:"refused,omitempty"`
+	Refusals []unread           `json:"refusals,omitempty"`
 	// The objects that are refused only with --server-side=true.
 	RefusalsServerSide []unread     `json:"refusalsServerSide,omitempty"`
 	Unread             []unread     `json:"unread,omitempty"`
@@ -52,7 +56,10 @@ type releaseResult struct {
 	Foreign    []foreignObject `json:"foreign,omitempty"`
 	// The objects that only failed revisions contain.
 	Orphans []orphan `json:"orphans,omitempty"`
+	// The fields that only a failed revision set, and that the upgrade does not change.
+	Leftovers []leftover `json:"leftovers,omitempty"`
 	// The commands that settle the conflicts, and that keep objects which another release has taken over.
+	// A step that is not a command, such as a field to remove from the chart, is a sentence.
 	Next []string `json:"next,omitempty"`
 }
 
@@ -76,6 +83,17 @@ type orphan struct {
 	Listed bool `json:"listed,omitempty"`
 }
 
+type leftover struct {
+	objectName
+	Paths []string `json:"paths"`
+	// The last failed revision that set them.
+	Revision int `json:"revision"`
+	// The next manifest sets them to the same values.
+	Listed bool `json:"listed,omitempty"`
+	// An upgrade with --server-side=true does not remove them either.
+	Stays bool `json:"stays,omitempty"`
+}
+
 // NewReleases returns the document of the "releases" verb.
 func NewReleases(b output.Base) output.Results {
 	return output.AtEnd(func(f event.Releases) error {
@@ -92,9 +110,9 @@ func NewReleases(b output.Base) output.Results {
 
 func releaseOf(r event.Release) releaseResult {
 	out := releaseResult{
-		Namespace: r.Namespace, Name: r.Name, Driver: r.Driver, Twice: r.Twice, Revision: r.Revision, Status: r.Status, Manager: r.Manager, ServerSide: r.ServerSide,
+		Namespace: r.Namespace, Name: r.Name, Driver: r.Driver, Twice: r.Twice, Revision: r.Revision, Status: r.Status, Manager: r.Manager, Flux: r.Flux, ServerSide: r.ServerSide,
 		Manifest: r.Manifest, Objects: r.Objects, Forecast: r.Forecast, Conflicts: orEmpty(releaseConflictsOf(r.Conflicts)),
-		Overwrites: releaseConflictsOf(r.Overwrites), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), RefusalsServerSide: unreadOf(r.RefusalsServerSide), Unread: unreadOf(r.Unread),
+		Overwrites: releaseConflictsOf(r.Overwrites), Removes: releaseConflictsOf(r.Removes), Refused: faultOf(r.Refused), Refusals: unreadOf(r.Refusals), RefusalsServerSide: unreadOf(r.RefusalsServerSide), Unread: unreadOf(r.Unread),
 		Gone: namesOf(r.Gone), Deleted: namesOf(r.Deleted), Autoscaled: namesOf(r.Autoscaled), Next: r.Next,
 	}
 	for _, f := range r.Foreign {
@@ -102,6 +120,9 @@ func releaseOf(r event.Release) releaseResult {
 	}
 	for _, o := range r.Orphans {
 		out.Orphans = append(out.Orphans, orphan{nameOf(o.Ref), o.Revision, o.Listed})
+	}
+	for _, l := range r.Leftovers {
+		out.Leftovers = append(out.Leftovers, leftover{nameOf(l.Ref), textsOf(l.Paths), l.Revision, l.Listed, l.Stays})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -18,8 +19,13 @@ func ReleaseHead(r event.Release) []string {
 	if r.ServerSide {
 		method = "server-side"
 	}
-	if r.Manager == "" {
+	switch {
+	case r.Manager == "":
 		method = ""
+	case r.Flux:
+		method += ", by Flux"
+	case r.Manager != "helm":
+		method += ", by " + text.Printable(r.Manager)
 	}
 	revision := "not installed"
 	if r.Revision > 0 {
@@ -32,7 +38,7 @@ func ReleaseHead(r event.Release) []string {
 
 // ReleaseForecast returns the forecast of a release in a few words.
 func ReleaseForecast(r event.Release) string {
-	conflicts, overwrites := countConflicts(r.Conflicts), countConflicts(r.Overwrites)
+	conflicts, overwrites, removes := countConflicts(r.Conflicts), countConflicts(r.Overwrites), countConflicts(r.Removes)
 	switch {
 	case r.Forecast == event.UpgradeUnknown:
 		return "unknown"
@@ -40,8 +46,12 @@ func ReleaseForecast(r event.Release) string {
 		return "will fail: " + text.Count(conflicts, "conflict")
 	case r.Forecast == event.UpgradeFails:
 		return "will fail"
+	case overwrites > 0 && removes > 0:
+		return fmt.Sprintf("overwrites %d and removes %s of other owners", overwrites, text.Count(removes, "field"))
 	case overwrites > 0:
 		return "overwrites " + text.Count(overwrites, "field") + " of other owners"
+	case removes > 0:
+		return "removes " + text.Count(removes, "field") + " of other owners"
 	}
 	return "ready"
 }
@@ -64,12 +74,20 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 			add("%s", Name(o.Ref))
 			for _, c := range o.Conflicts {
 				line := "  " + word + "  " + text.Printable(c.Path.String())
-				if change != nil {
+				if change != nil && (c.Yours != nil || word != "removes") {
 					line += "  " + change(c)
 				}
 				add("%s  owned by %s", line, OwnerList(c.Owners, now))
 			}
 		}
+	}
+	switch {
+	case r.Flux && r.ServerSide:
+		add("Flux upgrades it and forces conflicts; helm upgrade by hand would conflict with %s in fields that it changes", text.Printable(r.Manager))
+	case r.Flux:
+		add("Flux upgrades it, as %s", text.Printable(r.Manager))
+	case r.ServerSide && r.Manager != "" && r.Manager != "helm":
+		add("%s has applied it so far; an upgrade by another program, such as helm, would conflict with it in fields that it changes", text.Printable(r.Manager))
 	}
 	if r.Twice {
 		add("stored in %s: a release of this name is also in %s; Helm reads only those of HELM_DRIVER, which is secret by default", storage(r.Driver == "configmap"), storage(r.Driver != "configmap"))
@@ -81,6 +99,10 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 		fields("conflict", r.Conflicts)
 	}
 	fields("overwrites", r.Overwrites)
+	fields("removes", r.Removes)
+	if len(r.Removes) > 0 {
+		add("with --server-side=true, it would keep the fields that it removes")
+	}
 	if n := countConflicts(r.Conflicts); n > 0 && !r.ServerSide {
 		add("with --server-side=true, it would fail: %s; --force-conflicts alone is refused", text.Count(n, "conflict"))
 		if n != countConflicts(r.Overwrites) {
@@ -88,7 +110,7 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 		}
 	}
 	for _, ref := range r.Autoscaled {
-		add("autoscaled  %s: an autoscaler sets .spec.replicas again after each upgrade; remove it from the chart", Name(ref))
+		add("autoscaled  %s: an autoscaler sets its replicas again after each upgrade", Name(ref))
 	}
 	objects := func(format string, all []event.Unread) {
 		for _, u := range all {
@@ -121,10 +143,33 @@ func ReleaseLines(r event.Release, now time.Time, change func(managedfields.Conf
 		}
 		add("orphan   %s: only revision %d, which failed, contains it; %s", Name(o.Ref), o.Revision, fate)
 	}
+	for _, l := range r.Leftovers {
+		add("%s", leftoverLine(l, r.ServerSide))
+	}
 	for _, n := range r.Next {
 		add("next  %s", text.Printable(n))
 	}
 	return lines
+}
+
+func leftoverLine(l event.Leftover, serverSide bool) string {
+	const shown = 5
+	paths := make([]string, len(l.Paths))
+	for i, p := range l.Paths {
+		paths[i] = text.Printable(p.String())
+	}
+	fate := "the upgrade leaves them as they are"
+	if l.Listed {
+		fate = "if the next manifest lacks them, the upgrade leaves them as they are"
+	}
+	if !l.Stays && !serverSide {
+		fate += ", except with --server-side=true"
+	}
+	line := fmt.Sprintf("leftover %s: only revision %d, which failed, set %s; %s", Name(l.Ref), l.Revision, text.List(paths, shown), fate)
+	if len(paths) == 1 {
+		line = strings.NewReplacer("lacks them", "lacks it", "leaves them as they are", "leaves it as it is").Replace(line)
+	}
+	return line
 }
 
 func storage(inConfigMaps bool) string {
@@ -137,11 +182,14 @@ func storage(inConfigMaps bool) string {
 // Releases summarizes the forecasts in one line.
 func Releases(f event.Releases) string {
 	counts := map[event.UpgradeForecast]int{}
-	overwrites := 0
+	overwrites, removes := 0, 0
 	for _, r := range f.Found {
 		counts[r.Forecast]++
 		if len(r.Overwrites) > 0 {
 			overwrites++
+		}
+		if len(r.Removes) > 0 {
+			removes++
 		}
 	}
 	line := text.Count(len(f.Found), "release")
@@ -155,13 +203,16 @@ func Releases(f event.Releases) string {
 			line += fmt.Sprintf(", %d %s", part.n, part.word)
 		}
 	}
-	if overwrites > 0 {
-		verb := "overwrite"
-		if overwrites == 1 {
-			verb = "overwrites"
+	some := func(n int, verb string) {
+		if n == 1 {
+			verb += "s"
 		}
-		line += fmt.Sprintf("; %s %s fields of other owners", text.Count(overwrites, "release"), verb)
+		if n > 0 {
+			line += fmt.Sprintf("; %s %s fields of other owners", text.Count(n, "release"), verb)
+		}
 	}
+	some(overwrites, "overwrite")
+	some(removes, "remove")
 	if f.Namespace != "" {
 		line = "in namespace " + text.Printable(f.Namespace) + ": " + line
 	}

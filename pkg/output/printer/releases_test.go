@@ -33,6 +33,58 @@ func forecast() event.Releases {
 	return event.Releases{Namespace: "shop", Found: []event.Release{dark, old, release}}
 }
 
+// odd are releases that other programs upgrade, and one with fields that an upgrade removes or leaves.
+func odd() event.Releases {
+	web := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
+	scale := managedfields.Owner{Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}
+	removes := []event.ObjectConflicts{{Ref: web, Conflicts: []managedfields.Conflict{
+		{Path: fieldpath.Field("metadata", "labels", "a"), Live: "b", HasLive: true, Owners: []managedfields.Owner{{Manager: "kubectl-label", Operation: "Update"}}},
+		{Path: fieldpath.Field("spec", "replicas"), Yours: int64(1), Live: int64(5), HasLive: true, Owners: []managedfields.Owner{scale}},
+	}}}
+	flux := event.Release{Namespace: "shop", Name: "flux", Revision: 1, Manager: "helm-controller", Flux: true, ServerSide: true, Objects: 1, Forecast: event.UpgradeReady}
+	k3s := event.Release{Namespace: "shop", Name: "k3s", Revision: 1, Manager: "terraform-provider-helm", ServerSide: true, Objects: 1, Forecast: event.UpgradeReady}
+	client := event.Release{
+		Namespace: "shop", Name: "web", Revision: 3, Manager: "helm", Objects: 1, Forecast: event.UpgradeReady, Removes: removes,
+		Leftovers: []event.Leftover{
+			{Ref: web, Paths: []fieldpath.Path{fieldpath.Field("metadata", "labels", "x"), fieldpath.Field("spec", "paused")}, Revision: 2},
+			{Ref: web, Paths: []fieldpath.Path{fieldpath.Field("spec", "minReadySeconds")}, Revision: 2, Listed: true, Stays: true},
+		},
+	}
+	return event.Releases{Found: []event.Release{flux, k3s, client}}
+}
+
+func TestReleasesOfOtherPrograms(t *testing.T) {
+	const want = `shop/flux   server-side, by Flux                      revision 1   1 object   ready
+    Flux upgrades it and forces conflicts; helm upgrade by hand would conflict with helm-controller in fields that it changes
+shop/k3s    server-side, by terraform-provider-helm   revision 1   1 object   ready
+    terraform-provider-helm has applied it so far; an upgrade by another program, such as helm, would conflict with it in fields that it changes
+shop/web    client-side                               revision 3   1 object   removes 2 fields of other owners
+    deployment.apps/web -n shop
+      removes  .metadata.labels.a  owned by kubectl-label (Update)
+      removes  .spec.replicas  5 → 1  owned by kube-controller-manager (scale)
+    with --server-side=true, it would keep the fields that it removes
+    leftover deployment.apps/web -n shop: only revision 2, which failed, set .metadata.labels.x, .spec.paused; the upgrade leaves them as they are, except with --server-side=true
+    leftover deployment.apps/web -n shop: only revision 2, which failed, set .spec.minReadySeconds; if the next manifest lacks it, the upgrade leaves it as it is
+3 releases, 3 ready; 1 release removes fields of other owners
+`
+	got := run(t, printer.ForReleases, output.Options{Now: noon}, []event.Event{odd()}).out
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for format, wants := range map[string][]string{
+		output.JSON:     {`"manager": "helm-controller"`, `"flux": true`, `"removes": [`, `"leftovers": [`, `".spec.minReadySeconds"`, `"stays": true`},
+		output.Markdown: {"| shop/flux | server-side, by Flux | ready | Flux upgrades it", "| shop/k3s | server-side, by terraform-provider-helm |"},
+		output.JUnit:    {"Flux upgrades it and forces conflicts", "terraform-provider-helm has applied it so far"},
+	} {
+		got := run(t, printer.ForReleases, output.Options{Format: format, Now: noon}, []event.Event{odd()}).out
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %s:\n%s", format, want, got)
+			}
+		}
+	}
+}
+
 func TestReleasesTable(t *testing.T) {
 	const want = `shop/dark   client-side   revision 1   1 object     unknown
     unknown  deployment.apps/web -n shop

@@ -36,7 +36,7 @@ func gvr(group, version, resource string) schema.GroupVersionResource {
 }
 
 // kindOf is a kind of object in the charts. In its template and its writes, each %d becomes a small
-// random number.
+// random number. Parts of its template between « and » are sometimes left out.
 type kindOf struct {
 	name     string
 	gvr      schema.GroupVersionResource
@@ -51,10 +51,10 @@ func kinds() []kindOf {
 			`{"metadata": {"labels": {"tier": "%d"}}}`, `{"metadata": {"annotations": {"note": "%d"}}}`, `{"metadata": {"labels": {"human": "%d"}}}`,
 		}, more...)
 	}
-	const head = "metadata: {name: web, labels: {tier: '%d'}, annotations: {note: '%d'}}\n"
+	const head = "metadata: {name: web, labels: {tier: '%d'}, annotations: {«note: '%d'»}}\n"
 	return []kindOf{
 		{
-			"ConfigMap", gvr("", "v1", "configmaps"), "apiVersion: v1\nkind: ConfigMap\n" + head + "data: {mode: 'm%d', index.html: 'i%d'}\n",
+			"ConfigMap", gvr("", "v1", "configmaps"), "apiVersion: v1\nkind: ConfigMap\n" + head + "data: {«mode: 'm%d',» index.html: 'i%d'}\n",
 			meta(`{"data": {"mode": "m%d"}}`, `{"data": {"index.html": "i%d"}}`, `{"data": {"human": "%d"}}`, `{"data": {"mode": null}}`),
 		},
 		{
@@ -64,7 +64,7 @@ func kinds() []kindOf {
 		{
 			"Deployment", gvr("apps", "v1", "deployments"),
 			"apiVersion: apps/v1\nkind: Deployment\n" + head + `spec:
-  replicas: %d
+  «replicas: %d»
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
@@ -72,7 +72,7 @@ func kinds() []kindOf {
       containers:
       - name: web
         image: registry.example/web:%d
-        args: [a%d]
+        «args: [a%d]»
         ports: [{containerPort: 80}]
         env: [{name: MODE, value: 'm%d'}]
 `,
@@ -93,7 +93,7 @@ func kinds() []kindOf {
 			meta(`{"spec": {"minAvailable": %d}}`),
 		},
 		{
-			"Gear", gvr("forecast.example.com", "v1", "gears"), "apiVersion: forecast.example.com/v1\nkind: Gear\n" + head + "spec: {size: %d, teeth: [%d], parts: [{name: a, count: %d}]}\n",
+			"Gear", gvr("forecast.example.com", "v1", "gears"), "apiVersion: forecast.example.com/v1\nkind: Gear\n" + head + "spec: {«size: %d,» «teeth: [%d],» parts: [{name: a, count: %d}]}\n",
 			meta(`{"spec": {"size": %d}}`, `{"spec": {"teeth": [%d]}}`, `{"spec": {"colour": "c%d"}}`, `{"spec": {"parts": [{"name": "a", "count": %d}]}}`),
 		},
 	}
@@ -101,6 +101,17 @@ func kinds() []kindOf {
 
 // fill replaces each %d by a number from 1 to 3.
 func fill(r *rand.Rand, text string) string {
+	for {
+		before, rest, found := strings.Cut(text, "«")
+		if !found {
+			break
+		}
+		part, after, _ := strings.Cut(rest, "»")
+		if r.IntN(5) == 0 {
+			part = ""
+		}
+		text = before + part + after
+	}
 	n := strings.Count(text, "%d")
 	numbers := make([]any, n)
 	for i := range numbers {

@@ -115,6 +115,10 @@ type forecast struct {
 	Objects         int
 	Conflicts       []paths
 	Overwrites      []paths
+	Removes         []paths
+	Leftovers       []leftover
+	Manager         string
+	Flux            bool
 	Refusals        []named
 	// RefusalsServerSide are those with --server-side=true.
 	RefusalsServerSide []named
@@ -133,6 +137,14 @@ type forecast struct {
 	}
 	Refused *struct{ Message, Hint string }
 	Next    []string
+}
+
+// leftover are fields that only a failed revision set.
+type leftover struct {
+	Kind, Name    string
+	Paths         []string
+	Revision      int
+	Listed, Stays bool
 }
 
 type named struct{ Kind, Name string }

@@ -104,6 +104,44 @@ func (s *site) written(t *testing.T, f forecast, before objects, total *counts) 
 	}
 }
 
+// removed checks the fields that the manifest lacks: those that a client-side upgrade was forecast to remove have
+// the forecast value, and no other field that another manager owned has changed.
+func (s *site) removed(t *testing.T, f forecast, client bool, before objects, total *counts) {
+	t.Helper()
+	manifest, after := s.manifest(t), s.live(t)
+	forecast := map[string][]string{}
+	for _, o := range f.Removes {
+		if !client {
+			break
+		}
+		name := o.Kind + " " + o.Name
+		for _, p := range o.Paths {
+			forecast[name] = append(forecast[name], p.Path)
+			if got, has := at(after[name].Object, p.Path); has != (p.Yours != nil) || has && asJSON(got) != asJSON(p.Yours) {
+				t.Errorf("%s: %s is %s after the upgrade, want %s", name, p.Path, asJSON(got), asJSON(p.Yours))
+			}
+			total.removed++
+		}
+	}
+	for name, old := range before {
+		if manifest[name] == nil || after[name] == nil {
+			continue
+		}
+		for _, path := range leaves(old.Object, "") {
+			if _, declared := at(manifest[name].Object, path); declared || slices.ContainsFunc(forecast[name], func(p string) bool { return strings.HasPrefix(path, p) }) {
+				continue
+			}
+			was, _ := at(old.Object, path)
+			is, _ := at(after[name].Object, path)
+			for _, e := range old.GetManagedFields() {
+				if e.Manager != "helm" && e.Subresource != "status" && asJSON(was) != asJSON(is) && ownsLeaf(t, e, path) {
+					t.Errorf("%s: the upgrade has removed %s of %s, which was not forecast: %s, was %s\n%s", name, path, e.Manager, asJSON(is), asJSON(was), e.FieldsV1.GetRawString())
+				}
+			}
+		}
+	}
+}
+
 // at returns the value at a path, such as .spec.ports[port=80,protocol="TCP"].name or .data["a.b"]. A
 // manifest may omit some of an item's keys.
 func at(value any, path string) (found any, ok bool) {
