@@ -67,7 +67,7 @@ shop/web    client-side                               revision 3   1 object   re
     leftover deployment.apps/web -n shop: only revision 2, which failed, set .spec.minReadySeconds; if the next manifest lacks it, the upgrade leaves it as it is
 3 releases, 3 ready; 1 release removes fields of other owners
 `
-	got := run(t, printer.ForReleases, output.Options{Now: noon}, []event.Event{odd()}).out
+	got := run(t, printer.OfReleases, output.Options{Now: noon}, []event.Event{odd()}).out
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -76,7 +76,7 @@ shop/web    client-side                               revision 3   1 object   re
 		output.Markdown: {"| shop/flux | server-side, by Flux | ready | Flux upgrades it", "| shop/k3s | server-side, by terraform-provider-helm |"},
 		output.JUnit:    {"Flux upgrades it and forces conflicts", "terraform-provider-helm has applied it so far"},
 	} {
-		got := run(t, printer.ForReleases, output.Options{Format: format, Now: noon}, []event.Event{odd()}).out
+		got := run(t, printer.OfReleases, output.Options{Format: format, Now: noon}, []event.Event{odd()}).out
 		for _, want := range wants {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %s:\n%s", format, want, got)
