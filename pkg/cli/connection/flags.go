@@ -22,7 +22,7 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	flags.Lookup("kubeconfig").Usage = "Path to the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is unavailable; 10m is enough for a cluster to start")
-	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited by default, or if negative")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take (default unlimited); negative: no limit")
 	c.addRun(flags)
 	c.addGuards(flags)
 	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists everything that is otherwise only counted, and the rule that decided each path; 6 shows each request")

@@ -11,13 +11,15 @@ import (
 // ForeignVerb returns the replacement for a verb of kubectl or another tool; empty for any other
 // word. rest are the arguments of the verb.
 func ForeignVerb(word string, rest ...string) string {
-	if word == "rollout" && len(rest) > 0 && rest[0] == "status" {
-		word = "status"
+	if word == "rollout" {
+		return rollout(rest)
 	}
 	switch word {
 	case "get", "describe", "list":
 		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; k8sconnect owners shows who owns their fields, and k8sconnect sets lists sets"
-	case "rollback", "undo", "rollout":
+	case "undo":
+		return rollout([]string{word})
+	case "rollback":
 		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic rolls back a run that fails"
 	case "create", "replace", "patch", "edit":
 		return command.Kubectl("k8sconnect", "apply", "-f", "FILE") + " creates and changes objects"
@@ -29,14 +31,38 @@ func ForeignVerb(word string, rest ...string) string {
 		return command.Kubectl("explain", "TYPE") + " describes fields; k8sconnect wait --explain-ready=KIND prints when objects are ready"
 	case "logs":
 		return command.Kubectl("logs", "TYPE/NAME") + " prints logs; wait --logs=20 and apply --wait --logs=20 show the last lines of a container that fails"
-	case "history":
-		return command.Kubectl("k8sconnect", "owners", "TYPE/NAME", "--history") + " shows which paths changed owners, and sets NAME shows the runs of a set"
+	case "blame":
+		return command.Kubectl("k8sconnect", "owners", "TYPE/NAME") + " shows each field with its owners"
+	case "destroy", "uninstall", "rm":
+		return command.Kubectl("k8sconnect", "delete", "-f", "FILE") + " deletes objects, and sets delete NAME a whole set"
+	case "events":
+		return command.Kubectl("events") + " lists events; k8sconnect unready and wait show those that explain a problem"
 	case "watch":
 		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME") + " follows an object until it is ready"
 	case "status", "ready":
 		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " shows whether an object is ready and, if not, why"
 	default:
 		return ""
+	}
+}
+
+// rollout returns the replacement for a subcommand of kubectl rollout.
+func rollout(rest []string) string {
+	word := ""
+	if len(rest) > 0 {
+		word = rest[0]
+	}
+	switch word {
+	case "status":
+		return ForeignVerb("status")
+	case "history":
+		return command.Kubectl("k8sconnect", "history", "TYPE/NAME") + " shows each revision with its reason and its writer"
+	case "undo":
+		return command.Kubectl("rollout", "undo", "TYPE/NAME") + " goes back to an earlier template; k8sconnect sets rollback NAME applies an earlier run of a set again"
+	case "pause", "restart", "resume":
+		return command.Kubectl("rollout", word, "TYPE/NAME") + " does it; k8sconnect wait TYPE/NAME follows the rollout"
+	default:
+		return command.Kubectl("rollout") + " manages rollouts; k8sconnect wait follows one, and k8sconnect history explains it"
 	}
 }
 

@@ -92,7 +92,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path, such as .spec.replicas, and everything below it")
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including those in the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
-	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners; needs the webhook")
+	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners (needs the webhook)")
 	cmd.Flags().Var((*verb.Period)(&flags.since), "since", "With --history, only changes no older than this, such as 24h or 7d")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)

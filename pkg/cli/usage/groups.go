@@ -53,36 +53,47 @@ func groups() []group {
 	return []group{
 		{
 			"Input",
-			[]string{"filename", "apply recursive", "diff recursive", "kustomize", "selector", "all-namespaces", "helm-release", "chart-output", "helm-releases", "inventory-of", "deprecated release", "deleted", "history since"},
-			[]string{"recursive", "all", "field-selector", "skip-non-objects", "skip-invalid", "duplicates", "helm-hooks", "config", "local"},
+			[]string{
+				"filename", "apply recursive", "diff recursive", "kustomize", "selector", "all-namespaces", "helm-release",
+				"releases chart-output", "helm-releases", "inventory-of", "deprecated release", "deleted", "history since", "local",
+			},
+			[]string{
+				"recursive", "owners kustomize", "delete kustomize", "give kustomize", "all", "field-selector", "chart-output", "skip-non-objects", "skip-invalid",
+				"duplicates", "helm-hooks", "config",
+			},
 		},
 		{
 			"Conflicts and ownership",
-			[]string{"take", "yield", "diff exclusive", "to", "from", "path", "manager", "expect"},
 			[]string{
-				"exclusive", "adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
-				"as-operation", "share", "release", "from-release", "to-release", "from-inventory", "to-inventory",
-				"from-set", "to-set", "allow-new", "status", "owners history", "since", "migrate-versions",
+				"take", "yield", "diff exclusive", "to", "give from", "share", "give release", "path", "manager", "owners history",
+				"owners since", "expect", "unmanaged",
+			},
+			[]string{
+				"exclusive", "adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate", "as-operation", "from-release",
+				"to-release", "from-inventory", "to-inventory", "from-set", "to-set", "allow-new", "from", "status", "migrate-versions",
 			},
 		},
 		{
 			"Preview and safety",
-			[]string{"dry-run", "apply confirm", "rollback yes", "rollback confirm", "atomic", "cascade", "delete grace-period", "delete force", "delete remove-finalizer"},
 			[]string{
-				"others", "yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
+				"dry-run", "apply confirm", "rollback yes", "rollback confirm", "delete confirm", "atomic", "cascade", "delete grace-period",
+				"now", "delete force", "delete remove-finalizer", "delete yes", "ignore-not-found",
+			},
+			[]string{
+				"owners dry-run", "others", "yes", "confirm", "no-input", "warnings-as-errors", "grace-period", "force", "remove-finalizer",
 				connection.ExpectContext, connection.ExpectCluster,
 			},
 		},
 		{
 			"Waiting",
-			[]string{"wait", "for", "timeout", "delete explain-stuck", "delete fail-on-cause"},
+			[]string{"wait", "for", "any", "fail-on", "timeout", "delete explain-stuck", "explain-ready"},
 			[]string{
-				"wait-for", "any", "fail-on", "fail-on-cause", "timeout-for", "existence-timeout", "explain-ready",
+				"wait-for", "fail-on-cause", "timeout-for", "existence-timeout",
 				"explain-stuck", "logs", "await-kinds",
 			},
 		},
 		{"Sets", []string{"apply-set", "prune"}, []string{"prune-allow", "leave-set", "allow-join", "lock-timeout", "history"}},
-		{"Output", []string{"output", "stat"}, []string{"summary", "unmanaged", "color", connection.RunID, "v"}},
+		{"Output", []string{"output", "stat", "summary"}, []string{"color", connection.RunID, "v"}},
 		{"Connection", []string{"namespace", "context"}, []string{"kubeconfig", "server-timeout"}},
 	}
 }
