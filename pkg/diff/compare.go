@@ -179,3 +179,14 @@ func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (ev
 		UID: anew.UID, Changes: changes, Before: view.Before, After: view.After,
 	}, err
 }
+
+// withoutConflicts returns the changes as if no choice between owners were needed.
+func withoutConflicts(changes []managedfields.Change) []managedfields.Change {
+	out := slices.Clone(changes)
+	for i := range out {
+		if out[i].Kind == managedfields.Contested || out[i].Kind == managedfields.TakenOver {
+			out[i].Kind, out[i].Owners = managedfields.Changed, nil
+		}
+	}
+	return out
+}

@@ -64,7 +64,8 @@ func (e *UnknownError) Undetermined() bool { return true }
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
+	// Admit is apply's check of each existing object. An error becomes a warning, and the object's changes
+	// are reported without conflicts, because no choice would let them be applied. Admit may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// OnRead is called for each compared object with its live state (before), which is nil for a new
 	// object, and its predicted state (after). Calls may be concurrent. Seen may be nil.
@@ -85,6 +86,7 @@ type Engine struct {
 	differs bool
 	unknown int
 	known   map[object.Key]bool
+	refused map[object.Key]bool
 
 	// unservedKinds is used only by the goroutine of Run.
 	unservedKinds map[schema.GroupVersionKind]error
@@ -93,7 +95,7 @@ type Engine struct {
 // Run compares all objects. It returns nil if nothing would change, ErrDiffers, or an
 // *UnknownError.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
-	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
+	e.known, e.refused, e.unservedKinds = map[object.Key]bool{}, map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
@@ -152,6 +154,9 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	if live != nil && e.Admit != nil {
 		if err := e.Admit(item, live); err != nil {
 			e.emit(event.Warned{Ref: item.Ref, Text: "apply refuses it: " + err.Error()})
+			e.mu.Lock()
+			e.refused[item.Key()], e.differs = true, true
+			e.mu.Unlock()
 		}
 	}
 	if live != nil && live.GetDeletionTimestamp() != nil {
@@ -318,6 +323,11 @@ func (e *Engine) reportUnknown(ctx context.Context, item plan.Item, err error) {
 
 // Values of Secrets are masked only here.
 func (e *Engine) compared(c event.Compared) {
+	e.mu.Lock()
+	if e.refused[c.Ref.Key()] {
+		c.Changes = withoutConflicts(c.Changes)
+	}
+	e.mu.Unlock()
 	if redact.IsSecret(c.Ref) {
 		if e.Unmasked != nil {
 			e.Unmasked(c)

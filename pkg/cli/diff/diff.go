@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 
@@ -173,7 +174,9 @@ type run struct {
 	preflight  *preflight.Run
 	leaving    *setrun.LeavingMembers
 	claimed    *others.Collector
-	added      *additions.Collector
+	// refused reports whether apply refuses an object of another tool.
+	refused atomic.Bool
+	added   *additions.Collector
 	// found collects what apply would change.
 	found *review.Plan
 	// identify begins to read the identity of the cluster, once something would change. It is nil if
@@ -218,10 +221,18 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 		e.Admit = member.Admit
 		return e
 	}
-	e.Admit = r.others.Admit(r.predictor)
+	if admit := r.others.Admit(r.predictor); admit != nil {
+		e.Admit = func(item plan.Item, live *unstructured.Unstructured) error {
+			err := admit(item, live)
+			if err != nil {
+				r.refused.Store(true)
+			}
+			return err
+		}
+	}
 	e.Judged = func(p *predict.Prediction, changes bool) {
 		r.judged(p, changes)
-		if p.Verdict != noop.Unchanged {
+		if p.Verdict != noop.Unchanged && !r.others.Refuses() { // A refused object has a warning of its own.
 			r.claimed.Predicted(p)
 		}
 	}
@@ -267,10 +278,10 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	return err
 }
 
-// reviewed prints the digest, unless it is unknown how some object would change. member is the run
-// of the set, or nil.
+// reviewed prints the digest, unless it is unknown how some object would change, or apply refuses one.
+// member is the run of the set, or nil.
 func (r *run) reviewed(ctx context.Context, compared error, member *setrun.Run) error {
-	if r.identify != nil && r.patcher == nil && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
+	if r.identify != nil && r.patcher == nil && !r.refused.Load() && (compared == nil || errors.Is(compared, diff.ErrDiffers)) {
 		// A plan without changes is the same for every cluster, and an unchanged run needs no request.
 		cluster := event.Cluster{Unknown: "it changes nothing"}
 		if len(r.found.Outcomes()) > 0 {
