@@ -16,10 +16,11 @@ import (
 )
 
 // Newest returns the newest run that the set has recorded, with the plans that its runs have
-// confirmed. It is zero if the set has none, or if the account is not allowed to read it.
+// confirmed. It is zero if the set has none, or if the account is not allowed to read it. A set whose parent
+// was deleted still has its record.
 func (r *Run) Newest(ctx context.Context) (history.Run, error) {
 	parent := r.set.Record.Parent
-	if !r.set.Exists || parent.Namespace == "" {
+	if !r.set.Exists && !r.recalled || parent.Namespace == "" {
 		return history.Run{}, nil
 	}
 	return newestOf(ctx, r.Server, parent)

@@ -176,6 +176,22 @@ func TestConfirmOnce(t *testing.T) {
 	}
 }
 
+// A set remembers its plans even if its parent was deleted.
+func TestConfirmOnceWithoutParent(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	ns := e2etest.Namespace(t, c)
+	one, two := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "2"}}`
+	set := func(text string) []string { return []string{"-n", ns, "--apply-set=shop", "-f", e2etest.File(t, text)} }
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply"}, set(one)...)...).Ends(t, 0)
+	confirm := append([]string{"apply", "--confirm=" + e2etest.Confirmable(t, c, set(two)...)}, set(two)...)
+	e2etest.Plugin(t, c.KubeconfigPath, confirm...).Ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply"}, set(one)...)...).Ends(t, 0)
+	e2etest.Kubectl(t, c, "delete", "secret/shop", "-n", ns)
+	e2etest.Plugin(t, c.KubeconfigPath, confirm...).Ends(t, 1).Says(t, "the plan was already applied by run")
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + e2etest.Confirmable(t, c, set(two)...)}, set(two)...)...).Ends(t, 0)
+}
+
 // A run that failed can be continued with its plan, unless another run has changed the set since.
 func TestConfirmSuperseded(t *testing.T) {
 	t.Parallel()
