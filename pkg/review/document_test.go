@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -72,5 +75,37 @@ func TestSummaryIsWhole(t *testing.T) {
 		if _, err := Read(text); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A name that is also the value of a Secret is not masked in the output, so it must not be masked in a digest.
+func TestDigestMasksNoNames(t *testing.T) {
+	const name = "the-continuous-deployer"
+	owner := managedfields.Owner{Manager: name, Operation: managedfields.Apply}
+	learn := func(p *Plan) *Plan {
+		p.Learn(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "shop"}, "stringData": map[string]any{"k": name},
+		}})
+		return p
+	}
+	for kind, change := range map[string]func(*event.Compared){
+		"an object":           func(c *event.Compared) { c.Ref.Name = name },
+		"an owner of a value": func(c *event.Compared) { c.Changes[0].Owners = []managedfields.Owner{owner} },
+		"an owner of a path": func(c *event.Compared) {
+			c.Ownership = []event.OwnerChange{{Becomes: event.BecomesTaken, Owners: []managedfields.Owner{owner}, Paths: []string{".a"}}}
+		},
+		"an adopted manager": func(c *event.Compared) { c.Adopted = []string{name} },
+	} {
+		u := update(time.Unix(1, 0))
+		change(&u)
+		got, want := learn(planOf(u)).Outcomes()[u.Ref.Key()], planOf(u).Outcomes()[u.Ref.Key()]
+		if got.Digest() != want.Digest() || got.Secret {
+			t.Errorf("%s: its name is masked", kind)
+		}
+	}
+	u := update(time.Unix(1, 0))
+	u.Changes[1].To = name
+	if got := learn(planOf(u)).Outcomes()[u.Ref.Key()]; !got.Secret {
+		t.Error("a value that no name explains is not masked")
 	}
 }

@@ -44,9 +44,7 @@ type Plan struct {
 func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known == nil {
-		p.known, p.versions = redact.NewVault(), map[object.Key]string{}
-	}
+	p.begin()
 	for _, u := range objects {
 		if u != nil && u.GetUID() != "" {
 			p.versions[object.RefOf(u).Key()] = string(u.GetUID()) + " " + u.GetResourceVersion()
@@ -59,6 +57,22 @@ func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 			p.known.Learn(u.Object)
 		}
 	}
+}
+
+func (p *Plan) begin() {
+	if p.known == nil {
+		p.known, p.versions = redact.NewVault(), map[object.Key]string{}
+	}
+}
+
+// Name records the name of an object, which is no secret even if it is also the value of one. A digest shows
+// whether a name is masked, so the plan must know the same names whenever it is compared: those of the input,
+// and those of the objects that change.
+func (p *Plan) Name(ref object.Ref) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begin()
+	p.known.Ref(ref)
 }
 
 func (p *Plan) masked(text string) string {
@@ -83,6 +97,24 @@ func (p *Plan) See(e event.Event) {
 		p.outcomes = map[object.Key]Outcome{}
 	}
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
+	p.begin()
+	p.known.Ref(c.Ref)
+	for _, change := range c.Changes {
+		p.nameOwners(change.Owners)
+	}
+	for _, change := range c.Ownership {
+		p.nameOwners(change.Owners)
+	}
+	for _, manager := range c.Adopted {
+		p.known.Name(manager)
+	}
+}
+
+// nameOwners declares that the names of managers are no secrets, as the output does.
+func (p *Plan) nameOwners(owners []managedfields.Owner) {
+	for _, o := range owners {
+		p.known.Name(o.Manager)
+	}
 }
 
 // SeeSecret adds the outcome for a Secret with its real values. See receives the masked outcome.

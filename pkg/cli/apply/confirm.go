@@ -165,6 +165,14 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 	if err := l.findGone(ctx, r.client, d); err != nil {
 		return nil, err
 	}
+	for item := range r.plan.Items() { // The server need not serve its kind yet.
+		l.plan.Learn(item.Object)
+	}
+	if r.reviewed != nil {
+		for _, was := range r.reviewed.Outcomes {
+			l.plan.Name(was.Ref)
+		}
+	}
 	err := l.engine.Run(ctx, r.plan)
 	if ctx.Err() != nil {
 		l.skip(r.plan, context.Cause(ctx))
@@ -223,7 +231,7 @@ func (l *lookahead) skip(p *plan.Plan, why error) {
 }
 
 func (l *lookahead) judge(p *predict.Prediction, changes bool) {
-	l.plan.Learn(p.Item.Object, p.Live)
+	l.plan.Learn(p.Live)
 	if l.reviewed != nil {
 		if was := l.reviewed.Outcomes[p.Item.Key()]; was.Unchecked && was.Action == event.Create {
 			l.plan.Declare(p.Item.Ref, p.Item.Object.Object)

@@ -245,7 +245,7 @@ func (r *run) engine(member *setrun.Run) *diff.Engine {
 }
 
 func (r *run) judged(p *predict.Prediction, _ bool) {
-	r.found.Learn(p.Item.Object, p.Live)
+	r.found.Learn(p.Live)
 	if r.patcher != nil {
 		r.patcher.learn(p.Item.Ref, p.Item.Object)
 	}
@@ -269,6 +269,9 @@ func (r *run) emit(e event.Event) {
 
 // carryOut compares the objects, and reports what else is notable about them.
 func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
+	for item := range r.plan.Items() { // The server need not serve its kind yet.
+		r.found.Learn(item.Object)
+	}
 	err := r.rules.Watch(r.plan, r.Input.Beside(ctx, r.client), r.Out.Print, e.Run(ctx, r.plan))
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)

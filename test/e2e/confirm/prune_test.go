@@ -170,3 +170,21 @@ func TestConfirmedPruneOfKinds(t *testing.T) {
 		})
 	}
 }
+
+// The name of a pruned object can also be the value of a Secret. It is masked neither in the plan nor in its
+// digest, also once the object is gone.
+func TestConfirmedPruneOfSecretName(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	ns := e2etest.Namespace(t, c)
+	const name = "the-configmap-that-goes"
+	secret := `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {k: ` + name + `}}` + "\n---\n"
+	before := secret + `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}` + "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + name + `}}`
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=shop", "-f", e2etest.File(t, before)).Ends(t, 0)
+	after := secret + `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "` + name + `"}}`
+	set := []string{"-n", ns, "--apply-set=shop", "--prune", "-f", e2etest.File(t, after)}
+	confirm := append([]string{"apply", "--confirm=" + e2etest.Confirmable(t, c, set...)}, set...)
+	e2etest.Kubectl(t, c, "delete", "configmap", name, "-n", ns)
+	e2etest.Plugin(t, c.KubeconfigPath, confirm...).Ends(t, 0).Says(t, "continuing the plan: 1 of 2 objects already as reviewed")
+	e2etest.Plugin(t, c.KubeconfigPath, confirm...).Ends(t, 0).Says(t, "nothing is left to do")
+}

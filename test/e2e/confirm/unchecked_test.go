@@ -11,7 +11,8 @@ import (
 
 // A plan that creates a namespace and a CRD creates objects in them that the server could not check at the
 // review. A run that was cut after the namespace or the CRD can be finished, although the server's answer has
-// defaults, other spellings and data instead of stringData now. Another manifest cannot.
+// defaults, other spellings and data instead of stringData now. Another manifest cannot. A value of a Secret
+// that is also the name of an object, whose kind is not served at the review, is masked at neither time.
 func TestConfirmFinishesUnchecked(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -39,12 +40,12 @@ spec:
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: plain, namespace: NS}
-data: {k: "1"}
+data: {k: "1", uses: the-first-of-the-gadgets}
 ---
 apiVersion: v1
 kind: Secret
 metadata: {name: token, namespace: NS}
-stringData: {k: secret-value}
+stringData: {k: secret-value, uses: the-first-of-the-gadgets}
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -57,7 +58,7 @@ spec:
 ---
 apiVersion: NS.example.com/v1
 kind: Gadget
-metadata: {name: one, namespace: NS}
+metadata: {name: the-first-of-the-gadgets, namespace: NS}
 spec: {name: a}
 `
 	for name, done := range map[string]int{"the namespace": 1, "the namespace and the CRD": 2, "all but the last two": 4, "all but the last": 5, "all": 6} {
