@@ -1,7 +1,6 @@
 package releases
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -144,7 +143,7 @@ func (r *release) judge() {
 			moves = append(moves, foreign...)
 		}
 		if r.joins(p) && !r.marked(p.live) && !r.forces() {
-			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: errUnmarked})
+			out.Refusals = append(out.Refusals, event.Unread{Ref: p.Ref, Err: r.unmarked(p.live)})
 		}
 		contested := r.contested(p.conflicts)
 		if len(contested) > 0 && !r.forces() {
@@ -321,7 +320,13 @@ func (r *release) marked(live *unstructured.Unstructured) bool {
 	return covers(live.GetLabels(), want.GetLabels()) && covers(live.GetAnnotations(), want.GetAnnotations())
 }
 
-var errUnmarked error = &object.HintedError{
-	Err:    fmt.Errorf("it exists, but does not belong to the release, so Helm refuses to import it"),
-	Advice: "helm install and helm upgrade import it with --take-ownership",
+// unmarked returns why Helm refuses to import an object. With --take-ownership, another release would still list
+// the object, and delete it once its manifest lacks it.
+func (r *release) unmarked(live *unstructured.Unstructured) error {
+	if claim, is := r.foreign(live); is && !r.absent[named(claim)] {
+		return object.Hinted("the give command below moves it; with --take-ownership instead, "+claim.Name+" could still delete it",
+			"it belongs to %s, so Helm refuses to import it", claim.String())
+	}
+	return object.Hinted("helm install and helm upgrade import it with --take-ownership",
+		"it exists, but does not belong to the release, so Helm refuses to import it")
 }

@@ -74,6 +74,9 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 	stored := inventory.Stored{}
 	for _, place := range helmrelease.Places() {
 		err := reader.SelectLarge(ctx, place.Kind, object.Selection{Namespace: namespace, Labels: labels}, place.Fields, stored.Add)
+		if err == nil {
+			err = r.superseded(ctx, place, namespace, stored)
+		}
 		if err != nil {
 			r.unread = append(r.unread, event.Unread{Ref: object.Ref{GVK: place.Kind, Namespace: namespace}, Err: err})
 		}
@@ -92,8 +95,8 @@ func (r *reader) stored(ctx context.Context, namespace string) ([]*release, erro
 			return nil, err
 		}
 		for _, driver := range []string{inventory.InSecrets, inventory.InConfigMaps} {
-			_, is := stored[inventory.StoredRelease{Release: named.Release, Driver: driver}]
-			one.out.Twice = one.out.Twice || is && driver != named.Driver
+			other, is := stored[inventory.StoredRelease{Release: named.Release, Driver: driver}]
+			one.out.Twice = one.out.Twice || is && driver != named.Driver && !helmrelease.IsKept(other.Last)
 		}
 		all = append(all, one)
 	}

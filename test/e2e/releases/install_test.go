@@ -69,6 +69,9 @@ func TestSplit(t *testing.T) {
 	if f := all[0]; f.Forecast != "fails" || len(f.Next) != 1 || !strings.HasSuffix(f.Next[0], " --from-release=split/old --to-release=split/web --allow-new") {
 		t.Fatal(text)
 	}
+	if !strings.Contains(text, "with --take-ownership instead, split/old could still delete it") {
+		t.Errorf("the hint proposes to take over an object that the old release lists:\n%s", text)
+	}
 	words := strings.Fields(strings.Replace(strings.TrimPrefix(all[0].Next[0], "kubectl k8sconnect "), "-n split", "", 1))
 	if status, out, message := s.plugin(t, words...); status != 0 {
 		t.Errorf("%s: exit status %d: %s%s", all[0].Next[0], status, out, message)
@@ -84,6 +87,28 @@ func TestSplit(t *testing.T) {
 	s.helm.Run(t, "upgrade", "old", without, "-n", s.namespace)
 	if after := s.live(t)["ConfigMap web"]; after == nil || after.GetUID() != before {
 		t.Errorf("the object was deleted: %v", after)
+	}
+}
+
+// With --take-ownership instead of the printed command, the old release deletes the object when it leaves its chart.
+// https://github.com/helm/helm/issues/10983
+func TestTakeOwnershipLosesTheObject(t *testing.T) {
+	s := newSite(t, "taken")
+	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps")}
+	s.helm.Run(t, "install", "old", folder(t, with(note+rest)), "-n", s.namespace)
+	s.helm.Run(t, "install", "web", folder(t, with(note)), "-n", s.namespace, "--take-ownership")
+	without := folder(t, rest)
+	output := filepath.Join(t.TempDir(), "next.yaml")
+	if err := os.WriteFile(output, []byte(s.helm.Run(t, "template", "old", without, "-n", s.namespace)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, all, text := s.forecasts(t, "old", "--chart-output="+output)
+	if f := all[0]; len(f.Deletes) != 1 || len(f.Next) != 1 || !strings.HasSuffix(f.Next[0], " --from-release=taken/old --to-release=taken/web") {
+		t.Fatal(text)
+	}
+	s.helm.Run(t, "upgrade", "old", without, "-n", s.namespace)
+	if s.live(t)["ConfigMap web"] != nil {
+		t.Error("Helm keeps the object: the hint of releases is wrong")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
-// Forty releases cost one list of Secrets and of ConfigMaps for the releases, one list for each kind
+// Forty releases cost two lists of Secrets and of ConfigMaps for the releases, one list for each kind
 // of their objects, one dry run for each object in which another owner has a declared field, and another one, by
 // force, if that finds a conflict. The
 // releases of both kinds of storage are found.
@@ -71,8 +71,8 @@ func TestRequests(t *testing.T) {
 	}
 	const in = "/api/v1/namespaces/requests/"
 	for what, count := range map[string][2]int{
-		"lists of Secrets":         {p.Count(http.MethodGet, in+"secrets"), 1},
-		"lists of ConfigMaps":      {p.Count(http.MethodGet, in+"configmaps"), 2},
+		"lists of Secrets":         {p.Count(http.MethodGet, in+"secrets"), 2},
+		"lists of ConfigMaps":      {p.Count(http.MethodGet, in+"configmaps"), 3},
 		"lists of ServiceAccounts": {p.Count(http.MethodGet, in+"serviceaccounts"), 1},
 		"dry runs":                 {p.Count(http.MethodPatch, "/"), 2},
 	} {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -56,5 +57,38 @@ func TestMoveToUninstalledRelease(t *testing.T) {
 	s.helm.Run(t, "upgrade", "old", folder(t, rest), "-n", s.namespace)
 	if now := s.live(t)["ConfigMap web"]; now == nil || now.GetUID() != before {
 		t.Error("the object was lost")
+	}
+}
+
+// If the newest revision was deleted, as people do with one that is stuck, only superseded ones can remain. Helm
+// upgrades the release from the newest of them, so the forecast is that of this revision.
+func TestSupersededRelease(t *testing.T) {
+	s := newSite(t, "superseded")
+	s.kinds = map[string]schema.GroupVersionResource{"ConfigMap": gvr("", "v1", "configmaps"), "Secret": gvr("", "v1", "secrets")}
+	s.helm.Run(t, "install", "web", folder(t, with(note+rest)), "-n", s.namespace)
+	if _, err := s.helm.Try(t.Context(), "upgrade", "web", folder(t, with(note)+unnamed), "-n", s.namespace); err == nil {
+		t.Fatal("revision 2 does not fail")
+	}
+	s.helm.Run(t, "upgrade", "web", folder(t, with(note)), "-n", s.namespace)
+	s.helm.Run(t, "upgrade", "web", folder(t, with(note+rest)), "-n", s.namespace)
+	if err := s.of(s.kinds["Secret"]).Delete(t.Context(), "sh.helm.release.v1.web.v4", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.merge(t, "ConfigMap", "kubectl-edit", `{"data": {"mode": "hot"}}`)
+	for _, args := range [][]string{{"web"}, nil} {
+		status, all, text := s.forecasts(t, args...)
+		if len(all) != 1 || status != 1 || all[0].Revision != 3 || all[0].Objects != 1 || len(flat(all[0].Conflicts)) != 1 {
+			t.Fatalf("%q: exit status %d: %s", args, status, text)
+		}
+	}
+	_, all, text := s.forecasts(t, "web")
+	s.run(t, all[0].Next[0], 0)
+	_, all, text = s.forecasts(t, "web", s.output(t, folder(t, rest)))
+	if len(all[0].Deletes) != 1 || all[0].Deletes[0].Kind != "ConfigMap" {
+		t.Error(text)
+	}
+	s.helm.Run(t, "upgrade", "web", folder(t, rest), "-n", s.namespace)
+	if s.live(t)["ConfigMap web"] != nil {
+		t.Error("Helm does not delete the object")
 	}
 }
