@@ -25,6 +25,9 @@ func ItemsNamed(pe Element) Items {
 	return Items{elements: one, names: keyNames(one)}
 }
 
+// ItemsKeyed returns the Items of a list whose key fields are known; none if the items are values.
+func ItemsKeyed(names []string) Items { return Items{names: slices.Sorted(slices.Values(names))} }
+
 // keyNames returns the sorted names of all key fields in the elements. An element's key lacks a
 // field that the item did not set and that has no default.
 func keyNames(elements []Element) []string {

@@ -211,6 +211,9 @@ func (n nulls) items(list, live []any, t openapi.Type, sets []*fieldpath.Set) (a
 
 // keysOf returns the key fields of a list's items.
 func keysOf(list openapi.Type) []string {
+	if list == nil {
+		return nil
+	}
 	var names []string
 	switch keys := list.Extension("x-kubernetes-list-map-keys").(type) {
 	case []any:

@@ -40,19 +40,37 @@ func (p Predictor) orphaned(in *Prediction, answer *unstructured.Unstructured) (
 	var out []fieldpath.Path
 	fieldpath.Each(held.Leaves(), func(path fieldpath.Path) {
 		value, _ := path.Get(answer.Object)
-		split := now
-		for _, pe := range path {
-			if split, _ = fieldpath.Below(split, pe); split == nil {
-				return
-			}
+		items := fieldpath.ItemsKeyed(keysOf(typeAt(path)))
+		if split := setBelow(now, path); split != nil {
+			items = fieldpath.ItemsOf(split)
+		} else if !emptied(path, in.Body, value, now) {
+			return
 		}
-		for _, pe := range elements(value, split) {
+		for _, pe := range elements(value, items) {
 			if item := path.Child(pe); len(managedfields.HoldersOf(after, item)) == 0 && (pe.FieldName == nil || isKey(typeAt(path), *pe.FieldName)) {
 				out = append(out, item)
 			}
 		}
 	})
 	return out, nil
+}
+
+func setBelow(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	for _, pe := range path {
+		if set, _ = fieldpath.Below(set, pe); set == nil {
+			return nil
+		}
+	}
+	return set
+}
+
+// emptied reports whether the body empties a list that is granular now: its items stay, and our entry does
+// not contain the list. It is not known of a map: {} is in our entry, also if the map was granular when it was
+// applied, and the map then has the keys of others, of admission and of defaults.
+func emptied(path fieldpath.Path, body *unstructured.Unstructured, stored any, now *fieldpath.Set) bool {
+	declared, _ := path.Get(body.Object)
+	list, isList := declared.([]any)
+	return isList && len(list) == 0 && fieldpath.IsFilled(stored) && !fieldpath.Has(now, path)
 }
 
 // isKey reports whether a field is a key of a map. An entry that contains an object as a whole may also have
@@ -65,8 +83,8 @@ func isKey(t openapi.Type, field string) bool {
 	return open
 }
 
-// elements returns the elements of a list or map, of which the set contains some.
-func elements(value any, set *fieldpath.Set) []fieldpath.Element {
+// elements returns the elements of a list or map.
+func elements(value any, items fieldpath.Items) []fieldpath.Element {
 	var out []fieldpath.Element
 	switch value := value.(type) {
 	case map[string]any:
@@ -74,9 +92,8 @@ func elements(value any, set *fieldpath.Set) []fieldpath.Element {
 			out = append(out, fieldpath.FieldElement(name))
 		}
 	case []any:
-		x := fieldpath.ItemsOf(set)
 		for _, item := range value {
-			if pe, complete, ok := x.Element(item); ok && complete {
+			if pe, complete, ok := items.Element(item); ok && complete {
 				out = append(out, pe)
 			}
 		}

@@ -109,10 +109,11 @@ func (s *settler) isWholeSettled(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
 	}
+	_, isMap := v.(map[string]any)
 	if fieldpath.IsEmpty(v) {
-		return fieldpath.Equal(v, live) || s.othersBelow() && sameSort(v, live)
+		return fieldpath.Equal(v, live) || isMap && s.othersBelow() && sameSort(v, live)
 	}
-	if _, isMap := v.(map[string]any); isMap {
+	if isMap {
 		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
 			return false
 		}
@@ -233,14 +234,16 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	schema := s.types.At(s.path)
 	relation := openapi.RelationOf(schema)
-	if _, isList := v.([]any); isList && s.types.IsDeduced(s.path) {
+	_, isList := v.([]any)
+	if isList && s.types.IsDeduced(s.path) {
 		relation = openapi.Atomic
 	}
 	switch relation {
 	case openapi.Granular:
-		// A granular value is a leaf of our set only if it was empty when we applied it. The server
-		// or other managers may have filled it since.
-		return fieldpath.IsEmpty(v) && sameSort(v, live), true
+		// A granular map is a leaf of our set only if it was empty when we applied it. The server
+		// or other managers may have filled it since. A granular list is a leaf only if it was
+		// atomic or null when we applied it, or if the entry was edited by hand.
+		return fieldpath.IsEmpty(v) && sameSort(v, live) && (!isList || fieldpath.IsEmpty(live)), true
 	case openapi.Atomic:
 		if s.othersBelow() {
 			return false, true
