@@ -101,7 +101,8 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 			return
 		}
 	}
-	if inEarnest := e.warnOfRewriting(t, answer); inEarnest && out.Action == event.Unchanged {
+	e.askAfterwards(ctx, t, answer)
+	if inEarnest := e.warnOfRewriting(t, answer, out.Action); inEarnest && out.Action == event.Unchanged {
 		out.Action = event.Configured // It was written, as its dry run and diff announce in each run.
 	}
 	if e.binds(t) {
@@ -118,13 +119,16 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 // warnOfRewriting warns about fields whose stored value differs from the value that we sent (edge
 // case 15). A retry would not help. A run that writes nothing warns, too: the cluster still does not have
 // what the manifest says. inEarnest reports whether the dry run of the apply stored one of the values.
-func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) (inEarnest bool) {
+func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured, did event.Action) (inEarnest bool) {
 	for _, text := range t.Warnings() {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
 	changes, err := e.Predictor.Rewritten(&t.Prediction, answer)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return false
+	}
+	if e.DryRun == object.DryRunNone && did == event.Unchanged {
+		changes = append(changes, e.Predictor.DryRunDiffers(&t.Prediction, answer, changes)...)
 	}
 	shownByDryRun := e.shownByDryRun(t)
 	for _, c := range redact.Changes(t.Item.Ref, changes) {
@@ -138,6 +142,19 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) (
 		e.emit(w)
 	}
 	return inEarnest
+}
+
+// askAfterwards sends a dry run of a write that changed nothing, if there was none before it. Admission has
+// restored what the object had, and only a dry run shows whether diff announces an update in each run.
+func (e *Engine) askAfterwards(ctx context.Context, t *target, answer *unstructured.Unstructured) {
+	if t.Answer == nil && t.Live != nil && e.DryRun == object.DryRunNone && e.Review == nil && answer.GetResourceVersion() == t.Live.GetResourceVersion() {
+		before := t.Prediction
+		brief, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := e.predict(brief, t); err != nil {
+			t.Prediction = before
+		}
+	}
 }
 
 // shownByDryRun returns whether this run's dry run of the object shows that a value is rewritten. Some

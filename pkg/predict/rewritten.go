@@ -16,56 +16,59 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Rewritten returns the applied paths whose value in the server's response differs from the sent
-// value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
-// case 15). In each change, From is the sent value and To is the value in the response. It ignores a
-// different spelling of an equal quantity, time, duration (edge case 11) or base64, and what the
-// response has besides the sent parts of an atomic value, such as defaults.
+// value, or that the response lacks. Usually a mutating webhook has rewritten these values under our
+// name (k/k#129960; edge case 15). In each change, From is the sent value and To is the value in the
+// response. It ignores a different spelling of an equal quantity, time, duration (edge case 11) or
+// base64, and what the response has besides the sent parts of an atomic value, such as defaults.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
 		return nil, err
 	}
-	return rewritten(answer, sent, entries, manager), nil
+	return rewritten(comparison{sent: sent, answer: answer}, entries, manager), nil
 }
 
-func rewritten(answer, sent *unstructured.Unstructured, entries []managedfields.Entry, manager string) []managedfields.Change {
-	var out []managedfields.Change
-	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
-		from, declared := p.Get(sent.Object)
-		to, there := p.Get(answer.Object)
-		if !declared || !there || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
-			return
-		}
-		if isWhole := fieldpath.IsContainer(from); isWhole != fieldpath.IsContainer(to) || isWhole && noop.MayComplete(from, to) {
-			return
-		}
-		out = append(out, managedfields.Change{Path: p.Clone(), From: from, To: to, Kind: managedfields.Changed})
-	})
-	return out
+func rewritten(c comparison, entries []managedfields.Entry, manager string) []managedfields.Change {
+	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), c.leaf)
+	return c.out
 }
 
 // Rewritten returns the paths of the apply that something in the cluster rewrote or removed. In Kubernetes' own
 // kinds, a zero value means "not set" unless the field is a pointer in the Go type. The server itself
-// replaces it by a default, which is not a rewriting.
+// replaces it by a default, which is not a rewriting. In a custom resource, the server changes nothing but what
+// its schema declares.
 func (p Predictor) Rewritten(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	entries, err := in.Entries(answer)
 	if err != nil {
 		return nil, err
 	}
-	changes := rewritten(answer, in.Declared, entries, p.Manager)
-	if len(changes) > 0 && object.IsBuiltIn(in.Item.GVK.Group) {
-		types := openapi.Schema{Fetch: func() openapi.Type { return p.typeOf(in.Item.Kind) }}
-		changes = slices.DeleteFunc(changes, func(c managedfields.Change) bool {
-			return fieldpath.IsZero(c.From) && !isPointer(types.At(c.Path))
+	isBuiltIn := object.IsBuiltIn(in.Item.GVK.Group)
+	c := comparison{sent: in.Declared, answer: answer, builtIn: isBuiltIn, types: &openapi.Schema{Fetch: func() openapi.Type {
+		if fetch := p.schemaOf(in.Item); fetch != nil && !isBuiltIn {
+			return fetch()
+		}
+		return p.typeOf(in.Item.Kind)
+	}}}
+	changes := rewritten(c, entries, p.Manager)
+	if isBuiltIn {
+		changes = slices.DeleteFunc(changes, func(change managedfields.Change) bool {
+			return fieldpath.IsZero(change.From) && !isPointer(c.types.At(change.Path))
 		})
 	}
-	return append(changes, Dropped(answer, in.Declared)...), nil
+	known := len(changes)
+	for _, d := range Dropped(answer, in.Declared) {
+		if !slices.ContainsFunc(changes[:known], func(c managedfields.Change) bool {
+			return len(c.Path) <= len(d.Path) && fieldpath.SameField(in.Declared.Object, c.Path, d.Path[:len(c.Path)])
+		}) {
+			changes = append(changes, d)
+		}
+	}
+	return changes, nil
 }
 
 func isPointer(t openapi.Type) bool {
@@ -88,6 +91,8 @@ func quoted(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strconv.Quote(v)
+	case nil:
+		return "null"
 	case map[string]any, []any:
 		if data, err := json.Marshal(v); err == nil {
 			return text.Excerpt(string(data))

@@ -34,7 +34,8 @@ func TestRewritten(t *testing.T) {
 		"item behind an atomic list's":         {`{list: [a]}`, `{list: [a, b]}`, nil},
 		"a quantity in an atomic list":         {`{list: [{a: 1000m, b: ""}]}`, `{list: [{a: "1", c: x}]}`, nil},
 		"zero, changed":                        {`{count: 0}`, `{count: 5}`, []string{".spec.count"}},
-		"dropped by the server":                {`{gone: x}`, `{}`, nil},
+		"dropped by the server":                {`{gone: x}`, `{}`, []string{".spec.gone"}},
+		"zero, dropped by the server":          {`{gone: ""}`, `{}`, nil},
 		"the server's default":                 {`{}`, `{mode: default}`, nil},
 	}
 	for name, tt := range tests {

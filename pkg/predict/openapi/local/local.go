@@ -130,6 +130,11 @@ func (t typ) Items() openapi.Type {
 
 func (t typ) Default() any { return t.ofKey }
 
+// Bytes reports whether the Go type is a slice of bytes, which is base64 in JSON.
+func (t typ) Bytes() bool {
+	return t.value.Kind() == reflect.Slice && t.value.Elem().Kind() == reflect.Uint8
+}
+
 // Pointer reports whether the Go type distinguishes a zero value from no value.
 func (t typ) Pointer() bool { return t.pointer }
 

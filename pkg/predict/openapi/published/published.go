@@ -69,3 +69,9 @@ func (s schema) Items() openapi.Type {
 func (s schema) Default() any { return s.Schema.Default }
 
 func (s schema) Extension(key string) any { return s.Extensions[key] }
+
+// Nullable reports whether null is a value of the type.
+func (s schema) Nullable() bool { return s.Schema.Nullable }
+
+// Pattern is the regular expression that a text must match; empty if there is none.
+func (s schema) Pattern() string { return s.Schema.Pattern }
