@@ -294,6 +294,10 @@ const (
 	RewrittenInEarnest
 )
 
+// Rewriters is the code of the remark that says which webhooks and policies may have stored values of the
+// input otherwise.
+const Rewriters = "RewrittenBy"
+
 func (w Warned) String() string { return w.Text + w.Detail }
 
 // Remarked predicts a failure, or points out something that may mislead. With a zero Ref, it is

@@ -20,6 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/removal"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/rewriters"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -95,6 +96,7 @@ type run struct {
 	preflight *preflight.Run
 	leaving   *setrun.LeavingMembers
 	added     *additions.Collector
+	rewriters rewriters.Collector
 	// wait waits for objects to be ready; nil if the run waits for nothing.
 	wait func(context.Context, []plan.Item) error
 	emit func(event.Event)
@@ -137,7 +139,7 @@ func (o *Options) begin(ctx context.Context, in verb.Invocation) (*run, error) {
 	r.prefetched = o.Input.Prefetched()
 	r.preflight = preflight.New(o.Out.Print, o.Set.Prune, r.plan)
 	until, _ := ctx.Deadline()
-	r.emit = forecasting(until, o.Out.Print)
+	r.emit = r.rewriters.Watch(forecasting(until, o.Out.Print))
 	if o.role {
 		r.emit = r.deletes(r.emit)
 	}
@@ -214,6 +216,7 @@ func (r *run) carryOut(ctx context.Context, e *apply.Engine) error {
 	}
 	r.preflight.Report(ctx, r.plan, reader)
 	r.added.Report(r.Out.Print)
+	r.rewriters.Report(ctx, r.plan, r.client.NoRetry(), r.Out.Print)
 	if r.dryRun == object.DryRunNone {
 		r.preflight.ReportKept(ctx)
 		if err == nil && r.Awaited.Waits() {

@@ -22,6 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/others"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/preflight"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/rewriters"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/setrun"
 
@@ -175,8 +176,9 @@ type run struct {
 	leaving    *setrun.LeavingMembers
 	claimed    *others.Collector
 	// refused reports whether apply refuses an object of another tool.
-	refused atomic.Bool
-	added   *additions.Collector
+	refused   atomic.Bool
+	added     *additions.Collector
+	rewriters rewriters.Collector
 	// found collects what apply would change.
 	found *review.Plan
 	// identify begins to read the identity of the cluster, once something would change. It is nil if
@@ -258,6 +260,7 @@ func (r *run) judged(p *predict.Prediction, _ bool) {
 
 func (r *run) emit(e event.Event) {
 	r.found.See(e)
+	r.rewriters.See(e)
 	if c, ok := e.(event.Compared); ok && r.identify != nil && c.Action != event.None && c.Action != event.Kept && c.Action != event.Unknown {
 		r.identify()
 	}
@@ -274,6 +277,7 @@ func (r *run) carryOut(ctx context.Context, e *diff.Engine) error {
 	}
 	err := r.rules.Watch(r.plan, r.Input.Beside(ctx, r.client), r.Out.Print, e.Run(ctx, r.plan))
 	r.preflight.Report(ctx, r.plan, r.client.NoRetry())
+	r.rewriters.Report(ctx, r.plan, r.client.NoRetry(), r.Out.Print)
 	r.leaving.Warn(ctx, r.client, true, r.Out.Print)
 	r.claimed.Absent = others.Absent(ctx, r.client)
 	r.claimed.Warn(r.Out.Print)

@@ -33,6 +33,7 @@ type Reporter struct {
 
 	warnings  output.PlanOrdered[message]
 	rewritten output.PlanOrdered[rewriting] // reported at the end of the run
+	rewriters string                        // who may have rewritten them
 	warned    map[warning]bool
 	leftOuts  []error // not reported yet
 	hints     *format.Once

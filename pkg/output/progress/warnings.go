@@ -54,6 +54,10 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 }
 
 func (c *Reporter) remark(e event.Remarked) {
+	if e.Code == event.Rewriters { // It belongs to the line of the rewritten values.
+		c.rewriters = text.Printable(e.Text)
+		return
+	}
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
@@ -92,6 +96,9 @@ func (c *Reporter) flushRewritten(all []rewriting) {
 		for _, r := range all {
 			c.print(c.warning(text.Printable(r.of.String())+": "+r.text+r.detail, differs(r.inEarnest)))
 		}
+		if len(all) > 0 {
+			c.print(c.hint(c.rewriters))
+		}
 		return
 	}
 	objects := map[object.Key]bool{}
@@ -109,7 +116,7 @@ func (c *Reporter) flushRewritten(all []rewriting) {
 	if more := len(all) - len(examples); more > 0 {
 		line += fmt.Sprintf("; and %d more (-v 1 lists each)", more)
 	}
-	c.print(c.warning(line, differs(inEarnest)))
+	c.print(c.warning(line, differs(inEarnest)) + c.hint(c.rewriters))
 }
 
 func differs(inEarnest bool) string {
@@ -156,11 +163,14 @@ func (c *Reporter) warning(message, hint string) string {
 	if c.statusLine != nil {
 		width = c.statusLine.width
 	}
-	lines := format.Fit("warning: ", message, width) + "\n"
-	if hint != "" && c.hints.Take(hint) {
-		lines += "  hint: " + text.Printable(hint) + "\n"
+	return format.Fit("warning: ", message, width) + "\n" + c.hint(hint)
+}
+
+func (c *Reporter) hint(hint string) string {
+	if hint == "" || !c.hints.Take(hint) {
+		return ""
 	}
-	return lines
+	return "  hint: " + text.Printable(hint) + "\n"
 }
 
 func (c *Reporter) leaveOut() {
