@@ -71,6 +71,9 @@ that lets kubectl complete "kubectl k8sconnect". Each command has its own help.`
 		}
 		return verb.Usage(cmd, fmt.Errorf("no completion for %q", args[0]))
 	}
+	for _, cmd := range completion.Commands() {
+		ownScript(cmd)
+	}
 	completion.AddCommand(newCompleter())
 }
 
