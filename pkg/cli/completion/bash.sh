@@ -66,7 +66,7 @@ __k8sconnect_start() {
     [[ ${program##*/} == kubectl-k8sconnect ]] || program=kubectl-k8sconnect # kubectl, or an alias
 
     local out line directive last=${words[${#words[@]} - 1]} flag='' candidates=() notes=()
-    out=$("$program" __complete "${words[@]:first}" 2>/dev/null) || return
+    out=$("$program" __complete "${words[@]:first}" 2>/dev/null </dev/null) || return # No prompt for a password.
     directive=${out##*:}
     directive=${directive//[!0-9]/}
     out=${out%:*}

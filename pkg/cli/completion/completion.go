@@ -24,9 +24,10 @@ import (
 // Program is the program that kubectl calls to complete the plugin's last argument (k/k#105867).
 const Program = "kubectl_complete-k8sconnect"
 
-// completerScript finds the plugin in the PATH, as kubectl does.
+// completerScript finds the plugin in the PATH, as kubectl does. Without standard input, no credential
+// program asks for a password.
 const completerScript = `#!/bin/sh
-exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
+exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@" </dev/null
 `
 
 // Add adds completion to every verb. It also adds a kubectl subcommand to cobra's completion

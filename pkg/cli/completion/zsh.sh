@@ -17,7 +17,7 @@ _kubectl-k8sconnect() {
     if [[ -n ${compstate[quote]} && $PREFIX != *${compstate[quote]}* ]]; then
         last=$PREFIX # The quote that the word begins with is not in PREFIX.
     fi
-    out=("${(@f)$(kubectl-k8sconnect __complete "${args[@]}" "$last" 2>/dev/null)}")
+    out=("${(@f)$(kubectl-k8sconnect __complete "${args[@]}" "$last" 2>/dev/null </dev/null)}") # No prompt for a password.
     directive=${out[-1]#:}
     out[-1]=()
     [[ $directive == <-> ]] || return 1

@@ -41,6 +41,23 @@ metadata: {name: spring, annotations: {k8s.io/a b: x}}
 spec: {"k8s:odd=1": {size: 1}, "it's \"$HOME\"": {size: 2}}
 `
 
+// kubeconfig has a credential program that asks only if it can, like many that open a browser or read a
+// password. The folder shows whether it was called, and whether it could have asked.
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: it
+contexts: [{name: it, context: {cluster: it, user: it}}]
+clusters: [{name: it, cluster: {server: "https://127.0.0.1:1"}}]
+users:
+- name: it
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      command: sh
+      args: [-c, 'touch called; if [ -t 0 ]; then touch asked; fi; exit 1']
+      interactiveMode: IfAvailable
+`
+
 // A word that Tab completes reaches the plugin as the path, however the user quotes it: with backslashes, in
 // quotes, or with nothing but its beginning. The paths have brackets, quotes, colons, spaces and equals signs.
 func TestTabs(t *testing.T) {
@@ -64,6 +81,7 @@ func TestTabs(t *testing.T) {
 		{"apply -f my\\ sh\t", "my shop"},
 		{"apply --filename=my\\ sh\t", "--filename=my shop"},
 		{"-n shop unrea\t", "unready"},
+		{"owners deploy/w\t", "deploy/w"}, // The server does not answer.
 	}
 	for _, tt := range []struct {
 		name, shell string
@@ -78,7 +96,7 @@ func TestTabs(t *testing.T) {
 			if _, err := exec.LookPath(tt.shell); err != nil {
 				t.Skip(tt.shell + " is not installed")
 			}
-			s := open(t, tt.shell, tt.args)
+			s, dir := open(t, tt.shell, tt.args)
 			s.enters(t, tt.setup+"; PS1='$ '")
 			for _, program := range []string{"kubectl-k8sconnect ", "kubectl k8sconnect "} {
 				for _, r := range rows {
@@ -89,6 +107,12 @@ func TestTabs(t *testing.T) {
 						t.Errorf("%s%q: want <%s>, got\n%s", program, r.keys, r.want, got)
 					}
 				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "called")); err != nil {
+				t.Errorf("the credential program was not called: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "asked")); err == nil {
+				t.Error("a credential program can ask for a password while Tab waits")
 			}
 		})
 	}
@@ -102,29 +126,31 @@ type shell struct {
 	seen   int
 }
 
-func open(t *testing.T, program string, args []string) *shell {
+func open(t *testing.T, program string, args []string) (s *shell, dir string) {
 	t.Helper()
 	screen, tty, err := terminal.Open(1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(manifests), 0o600); err != nil {
-		t.Fatal(err)
+	dir = t.TempDir()
+	for name, text := range map[string]string{"web.yaml": manifests, "kubeconfig": kubeconfig} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Mkdir(filepath.Join(dir, "my shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TERM=dumb", "HOME="+dir, "KUBECONFIG="+os.DevNull, "INPUTRC="+os.DevNull)
+	cmd.Env = append(os.Environ(), "TERM=dumb", "HOME="+dir, "KUBECONFIG=kubeconfig", "INPUTRC="+os.DevNull)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_ = tty.Close()
-	s := &shell{screen: screen}
+	s = &shell{screen: screen}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -136,7 +162,7 @@ func open(t *testing.T, program string, args []string) *shell {
 		_ = screen.Close()
 		<-done
 	})
-	return s
+	return s, dir
 }
 
 // Write adds what the terminal shows.
