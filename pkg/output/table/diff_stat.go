@@ -42,7 +42,7 @@ func (t *diffTable) stat(c event.Compared) string {
 		t.Paint.Action(c.Action, string(c.Action)), t.Paint.Bold.Sprint(format.Name(c.Ref)),
 		counts.String(), sharingOf(c), text.Printable(c.Reason),
 	}
-	if c.Err != nil {
+	if c.Err != nil && c.Err.Error() != c.Reason {
 		notes = append(notes, text.Printable(text.OneLine(c.Err.Error())))
 	}
 	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "  ") + "\n"
