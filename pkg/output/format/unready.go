@@ -93,9 +93,7 @@ func Unready(u event.Unready, causes int) []string {
 	switch {
 	case u.Objects == 0:
 		head = "no objects"
-	case len(u.Found) == 0 && len(u.Unread)+unclear > 0:
-		head = fmt.Sprintf("none of %s", text.Count(u.Objects, "object"))
-	case len(u.Found) == 0:
+	case len(u.Found)+len(u.Unread)+unclear == 0:
 		head = fmt.Sprintf("%s: all ready", text.Count(u.Objects, "object"))
 	}
 	if u.Objects > 0 && len(u.Found)+len(u.Unread)+unclear > 0 {
