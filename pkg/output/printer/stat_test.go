@@ -12,7 +12,7 @@ import (
 // With --stat, the reason for an unknown result appears once.
 func TestStatShowsAReasonOnce(t *testing.T) {
 	forbidden := errors.New("services is forbidden")
-	got := run(t, printer.ForDiff, output.Options{Stat: true}, []event.Event{
+	got := run(t, printer.OfDiff, output.Options{Stat: true}, []event.Event{
 		event.Compared{Ref: config("a"), Action: event.Unknown, Reason: forbidden.Error(), Err: forbidden},
 	})
 	if want := "unknown  configmap/a -n prod  services is forbidden\n"; got.out != want {
