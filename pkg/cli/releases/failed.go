@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// failed adds what only failed revisions contain: objects, and fields of other objects. Helm compares the next manifest with that of the
-// last revision that succeeded, so it never deletes them (performUpgrade in helm/helm,
-// pkg/action/upgrade.go). A revision that cannot be read is left out: it matters for no upgrade.
+// failed adds what only failed revisions contain: objects, and fields of other objects. Helm compares the
+// next manifest with that of the last revision that succeeded, so it never deletes them (performUpgrade in
+// helm/helm, pkg/action/upgrade.go). A revision that cannot be read is left out: it matters for no upgrade.
 func (r *reader) failed(ctx context.Context, of *release, revisions []*unstructured.Unstructured) {
 	of.failed, of.attempts = map[object.Key]int{}, map[object.Key][]attempt{}
 	listed := map[object.Key]bool{}

@@ -29,7 +29,7 @@ type releaseResult struct {
 	Status   string `json:"status,omitempty"`
 	// The field manager of the upgrade that is forecast, such as helm or helm-controller.
 	Manager string `json:"manager"`
-	// Flux upgrades the release. It forces conflicts.
+	// True if Flux upgrades the release, which forces conflicts.
 	Flux bool `json:"flux,omitempty"`
 	// True if the next upgrade is server-side.
 	ServerSide bool `json:"serverSide"`
