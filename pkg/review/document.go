@@ -84,7 +84,8 @@ func Read(text []byte) (Document, error) {
 	case in.Digest != "" && !IsDigest(in.Digest):
 		return Document{}, edited("its digest is not one: %s", cmp.Or(Malformed(in.Digest), "it has another form"))
 	case !IsDigest(in.Digest):
-		return Document{}, errors.New("it has no digest: the result for some objects was unknown")
+		return Document{}, object.Hinted("see which objects diff reports as unknown; if one uses what a CRD of the same input adds, apply the CRD first",
+			"it has no digest: the result for some objects was unknown")
 	}
 	out := Document{Digest: in.Digest, Values: in.Values, Cluster: in.Cluster, Outcomes: map[object.Key]Outcome{}}
 	counts := map[event.Action]int{}

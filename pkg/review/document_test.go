@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -52,7 +53,7 @@ func TestContentIsBound(t *testing.T) {
 
 // The summary of a plan counts each of its objects.
 func TestSummaryIsWhole(t *testing.T) {
-	object := func(name, action string) map[string]any {
+	entry := func(name, action string) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "Pod", "name": name, "action": action}
 	}
 	for name, tt := range map[string]struct {
@@ -67,7 +68,7 @@ func TestSummaryIsWhole(t *testing.T) {
 	} {
 		text, err := json.Marshal(map[string]any{
 			"kind": "DiffResult", "digest": planOf().Digest(""), "summary": tt.summary,
-			"objects": []any{object("a", "unchanged"), object("b", "unchanged"), object("c", "kept")},
+			"objects": []any{entry("a", "unchanged"), entry("b", "unchanged"), entry("c", "kept")},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -107,5 +108,12 @@ func TestDigestMasksNoNames(t *testing.T) {
 	u.Changes[1].To = name
 	if got := learn(planOf(u)).Outcomes()[u.Ref.Key()]; !got.Secret {
 		t.Error("a value that no name explains is not masked")
+	}
+}
+
+// A plan without a digest is refused with advice.
+func TestPlanWithoutDigest(t *testing.T) {
+	if _, err := Read([]byte(`{"kind": "DiffResult", "objects": [{"action": "unknown"}]}`)); err == nil || !strings.Contains(object.HintOf(err), "apply the CRD first") {
+		t.Errorf("%v: hint %q", err, object.HintOf(err))
 	}
 }
