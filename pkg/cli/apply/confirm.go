@@ -51,9 +51,13 @@ type lookahead struct {
 	failed  []event.Applied
 	unknown error
 
+	// admit is apply's check of existing objects, or nil.
+	admit func(plan.Item, *unstructured.Unstructured) error
+
 	mu     sync.Mutex
 	judged map[object.Key]judgement
-	// barred lists the objects that the run would refuse to write, because they belong to other owners.
+	// barred lists the objects that admit refuses, because they belong to other owners. The run would not
+	// write them.
 	barred []event.Applied
 }
 
@@ -157,9 +161,9 @@ func (r *run) lookAhead(ctx context.Context, member *setrun.Run, d applyset.Deci
 		Predictor: r.predictorOf(member), Server: r.client, Prefetched: r.prefetched,
 		Emit: l.onEvent, Judged: l.judge, Unmasked: l.plan.SeeSecret,
 	}
-	l.engine.Admit = l.barring(r.others.Admit(r.predictor))
+	l.admit = r.others.Admit(r.predictor)
 	if member != nil {
-		l.engine.Admit = l.barring(member.Admit)
+		l.admit = member.Admit
 		setrun.SeeDoomed(&l.plan, d)
 	}
 	if err := l.findGone(ctx, r.client, d); err != nil {
@@ -240,6 +244,7 @@ func (l *lookahead) judge(p *predict.Prediction, changes bool) {
 	if !changes {
 		l.reach(p)
 	}
+	l.checkOwner(p.Item, p.Live)
 	j := judgement{at: time.Now()}
 	if p.Live != nil {
 		j.version = p.Live.GetResourceVersion()

@@ -17,19 +17,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// barring returns a check of existing objects that also collects those which it refuses. admit may be nil.
-func (l *lookahead) barring(admit func(plan.Item, *unstructured.Unstructured) error) func(plan.Item, *unstructured.Unstructured) error {
-	if admit == nil {
-		return nil
+// checkOwner records an object that the run would refuse to write. The engine does not check it, because it
+// would report the changes of such an object otherwise than the reviewed ones.
+func (l *lookahead) checkOwner(item plan.Item, live *unstructured.Unstructured) {
+	if l.admit == nil || live == nil {
+		return
 	}
-	return func(item plan.Item, live *unstructured.Unstructured) error {
-		err := admit(item, live)
-		if err != nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.barred = append(l.barred, event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Failed, Err: err})
-		}
-		return err
+	if err := l.admit(item, live); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.barred = append(l.barred, event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Failed, Err: err})
 	}
 }
 
