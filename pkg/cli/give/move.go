@@ -220,6 +220,7 @@ func (p party) ofInventory(ctx context.Context, c *connection.Connection, server
 		}
 		out.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": name + ":OBJECT"}
 		out.Keep, out.KeepValue, out.KeepList = "argocd.argoproj.io/sync-options", "Prune=false", true
+		out.Joins = true
 	}
 	return out, nil
 }
@@ -269,7 +270,7 @@ func (o *options) move(ctx context.Context, c *connection.Connection, server *cl
 		open = slices.DeleteFunc(open, func(ref object.Ref) bool { return to.Lists(ref) && !kept[ref] })
 	}
 	if len(open) > 0 && ctx.Err() == nil {
-		o.out.Print(event.Warned{Text: left(open, from, to, kept)})
+		o.out.Print(event.Warned{Text: left(open, e, kept)})
 	}
 	return err
 }
@@ -326,8 +327,9 @@ func similar(ctx context.Context, server *client.Client, absent inventory.Releas
 }
 
 // left returns what the user must do in the sources of both tools.
-func left(open []object.Ref, from, to move.Tool, kept map[object.Ref]bool) string {
+func left(open []object.Ref, e *move.Engine, kept map[object.Ref]bool) string {
 	const shown = 3
+	from, to := e.From, e.To
 	names := make([]string, len(open))
 	for i, ref := range open {
 		names[i] = ref.String()
@@ -364,11 +366,11 @@ func left(open []object.Ref, from, to move.Tool, kept map[object.Ref]bool) strin
 		if i := slices.IndexFunc(open, func(ref object.Ref) bool { return kept[ref] }); i >= 0 {
 			todo = append(todo, "remove the annotation that keeps them, unless another release still lists them: "+unkeep(open[i], from.Keep))
 		}
-	case from.Keep != "":
-		if some(true, from) {
+	case e.Keep() != "":
+		if from.Keep != "" && some(true, from) {
 			todo = append(todo, "remove them from the source of "+from.Name+" and let it run")
 		}
-		todo = append(todo, "repeat this command, which then removes the annotation "+from.Keep)
+		todo = append(todo, "repeat this command, which then removes the annotation "+e.Keep())
 	}
 	message := strings.Join(todo, "; then ")
 	if len(open) == 1 {

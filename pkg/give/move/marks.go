@@ -10,27 +10,39 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// kept returns the value of the annotation that keeps the object; add is false if it is set already.
-func (e *Engine) kept(live *unstructured.Unstructured) (value string, add bool) {
-	now := live.GetAnnotations()[e.From.Keep]
-	switch {
-	case e.From.Keep == "", now == e.From.KeepValue, e.From.KeepList && slices.Contains(strings.Split(now, ","), e.From.KeepValue):
-		return "", false
-	case e.From.KeepList && now != "":
-		return now + "," + e.From.KeepValue, true
+// keeper returns the tool whose annotation keeps the object during the move. It is usually the old one. If that
+// has none, and the new one writes its marks itself, the annotation only shows that the object is moving.
+func (e *Engine) keeper() Tool {
+	if e.From.Keep == "" && e.To.Joins {
+		return e.To
 	}
-	return e.From.KeepValue, true
+	return e.From
+}
+
+// Keep returns the annotation that a move adds to an object; empty if there is none.
+func (e *Engine) Keep() string { return e.keeper().Keep }
+
+// kept returns the value of the annotation that keeps the object; add is false if it is set already.
+func (t Tool) kept(live *unstructured.Unstructured) (value string, add bool) {
+	now := live.GetAnnotations()[t.Keep]
+	switch {
+	case t.Keep == "", now == t.KeepValue, t.KeepList && slices.Contains(strings.Split(now, ","), t.KeepValue):
+		return "", false
+	case t.KeepList && now != "":
+		return now + "," + t.KeepValue, true
+	}
+	return t.KeepValue, true
 }
 
 // unkept returns the value of the annotation without what this package added; nil removes it. kept is
 // false if this package did not add it.
-func (e *Engine) unkept(live *unstructured.Unstructured) (value any, kept bool) {
-	now, found := live.GetAnnotations()[e.From.Keep]
+func (t Tool) unkept(live *unstructured.Unstructured) (value any, kept bool) {
+	now, found := live.GetAnnotations()[t.Keep]
 	if !IsKept(live) || !found {
 		return nil, false
 	}
-	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == e.From.KeepValue })
-	if e.From.KeepList && len(rest) > 0 {
+	rest := slices.DeleteFunc(strings.Split(now, ","), func(one string) bool { return one == t.KeepValue })
+	if t.KeepList && len(rest) > 0 {
 		return strings.Join(rest, ","), true
 	}
 	return nil, true

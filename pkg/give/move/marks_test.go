@@ -32,7 +32,7 @@ func kustomization(name string) Tool {
 func application(name string) Tool {
 	return Tool{
 		Name: "application/argocd/" + name, Manager: "argocd-controller", Operation: "Apply",
-		Keep: "argocd.argoproj.io/sync-options", KeepValue: "Prune=false", KeepList: true,
+		Keep: "argocd.argoproj.io/sync-options", KeepValue: "Prune=false", KeepList: true, Joins: true,
 		Annotations: map[string]string{"argocd.argoproj.io/tracking-id": name + ":OBJECT"},
 	}
 }
@@ -87,7 +87,7 @@ func TestMarksOfEachMove(t *testing.T) {
 	makers := []func(string) Tool{release, kustomization, application, set}
 	for i, fromKind := range makers {
 		for j, toKind := range makers {
-			if fromKind("").Joins && toKind("").Joins {
+			if fromKind("").Keep == "" && toKind("").Keep == "" {
 				continue // give refuses a move between sets.
 			}
 			from, to := fromKind("old"), toKind("new")
@@ -136,6 +136,9 @@ func checkMove(t *testing.T, name string, e *Engine, live *unstructured.Unstruct
 	}
 	if isMarked(e.From, after) {
 		t.Errorf("%s: it still carries the old marks: %q", name, texts)
+	}
+	if e.To.Joins && !isMarked(e.To, live) && isMarked(e.To, after) {
+		t.Errorf("%s: a tool that deletes what is not in its source has its marks: %q", name, texts)
 	}
 	joined := !isMarked(e.To, live) && isMarked(e.To, after)
 	if got := slices.Contains(texts, "marked as "+e.To.Name); got != joined {

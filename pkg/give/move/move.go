@@ -34,8 +34,8 @@ type Tool struct {
 	// Keep is the annotation that makes the tool keep an object that is no longer in its source. It is
 	// empty if the tool deletes only objects with its marks.
 	Keep, KeepValue string
-	// Joins means that only the tool's own next run writes its marks. If a set marked an object that is
-	// not in its input yet, its next run would delete the object.
+	// Joins means that only the tool's own next run writes its marks. Sets and Argo CD delete each object with
+	// their marks that is not in their source (yet).
 	Joins bool
 	// KeepList means that the annotation is a list, separated by commas.
 	KeepList bool
@@ -269,12 +269,13 @@ func (e *Engine) steps(live *unstructured.Unstructured) ([]step, error) {
 		return nil, fmt.Errorf("it belongs %s, and neither to %s nor to %s", owner, e.From.Name, e.To.Name)
 	}
 	var steps []step
+	by := e.keeper()
 	if e.leaves(ref) && isTo {
-		if value, kept := e.unkept(live); kept {
-			steps = append(steps, step{"removed the annotation " + e.From.Keep, Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
+		if value, kept := by.unkept(live); kept {
+			steps = append(steps, step{"removed the annotation " + by.Keep, Keeper, annotations(map[string]any{by.Keep: value}), nil})
 		}
-	} else if value, add := e.kept(live); add && (isFrom || !e.From.Absent) {
-		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", e.From.Keep, e.From.KeepValue), Keeper, annotations(map[string]any{e.From.Keep: value}), nil})
+	} else if value, add := by.kept(live); add && (isFrom || !e.From.Absent) {
+		steps = append(steps, step{fmt.Sprintf("added the annotation %s: %s", by.Keep, by.KeepValue), Keeper, annotations(map[string]any{by.Keep: value}), nil})
 	}
 	marks, adds := e.marks(live)
 	if marks != nil {
