@@ -138,7 +138,7 @@ test: $(TESTED) ## run the tests that each change must pass, on a control plane
 	$(GOTEST) -timeout 30m $(LONGEST_FIRST)
 
 .PHONY: test-full
-test-full: $(TESTED) $(BIN)/k9s $(BIN)/kustomize-controller ## run all tests: every row and page, releases, judges, k9s, Flux, benchmark results; nightly in CI
+test-full: $(TESTED) $(BIN)/k9s $(BIN)/kustomize-controller $(BIN)/argocd-sync ## run all tests: every row and page, releases, judges, k9s, Flux, benchmark results; nightly in CI
 	TEST_FULL=1 $(GOTEST) -timeout 90m $(LONGEST_FIRST)
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='--short --set none'
@@ -236,6 +236,10 @@ $(BIN)/k9s: test/tools/k9s/go.mod test/tools/k9s/go.sum
 
 $(BIN)/kustomize-controller: test/tools/kustomize-controller/go.mod test/tools/kustomize-controller/go.sum
 	$(GO) build -C test/tools/kustomize-controller -trimpath -ldflags '-s -w' -o $(TOOLS)/kustomize-controller github.com/fluxcd/kustomize-controller
+
+# A program with Argo CD's engine. Compiling it for the first time takes minutes.
+$(BIN)/argocd-sync: test/tools/argocd-sync/main.go test/tools/argocd-sync/go.mod test/tools/argocd-sync/go.sum
+	$(GO) build -C test/tools/argocd-sync -trimpath -ldflags '-s -w' -o $(TOOLS)/argocd-sync .
 
 $(BIN)/krew: test/tools/krew/go.mod test/tools/krew/go.sum
 	$(GO) build -C test/tools/krew -trimpath -ldflags '-s -w' -o $(TOOLS)/krew sigs.k8s.io/krew/cmd/krew
