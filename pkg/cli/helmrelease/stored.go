@@ -142,10 +142,11 @@ type Object struct {
 }
 
 // Objects returns the objects in the manifest of a release, except hooks. It decodes the manifest as Helm
-// does. Its error joins one error for each object that is invalid or whose kind is not served; the other
+// does, and leaves what a chart has copied from a cluster: Helm sends this, too, and the server refuses some
+// of it. Its error joins one error for each object that is invalid or whose kind is not served; the other
 // objects are returned. The Ref of an object with generateName has no name.
 func Objects(ctx context.Context, server Server, secrets manifest.Secrets, release inventory.HelmRelease) ([]Object, error) {
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets, Unnamed: true, Lenient: true})
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), InName: release.Source, Secrets: secrets, Unnamed: true, Lenient: true, AsIs: true})
 	var out []Object
 	var faults []error
 	if err != nil {

@@ -44,6 +44,13 @@ func TestObjectsOfFailedRevisions(t *testing.T) {
 	if status, out, message := s.plugin(t, "releases"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "only revision 2, which failed, contains it; Helm neither updates nor deletes it") {
 		t.Errorf("exit status %d: %s%s", status, out, message)
 	}
+	if _, err := s.helm.Try(t.Context(), "upgrade", "web", folder(t, with(note+strings.ReplaceAll(extra, "extra", "other")+"---"+workload, "VERSION", "2")), "-n", s.namespace); err == nil {
+		t.Fatal("the upgrade succeeds")
+	}
+	s.helm.Run(t, "rollback", "web", "3", "-n", s.namespace) // It compares with the failed revision.
+	if live := s.live(t); live["ConfigMap other"] != nil || live["ConfigMap extra"] == nil {
+		t.Errorf("after the rollback: %v", live)
+	}
 	s.helm.Run(t, "uninstall", "web", "-n", s.namespace)
 	if live := s.live(t); live["ConfigMap extra"] == nil || live["ConfigMap web"] != nil {
 		t.Errorf("after the uninstall: %v", live)

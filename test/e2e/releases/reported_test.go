@@ -80,6 +80,10 @@ spec:
 	rest = "\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n"
 )
 
+func service(kind string) string {
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: " + kind + ", selector: {app: web}, ports: [{port: 80}]}\n"
+}
+
 func with(text string, pairs ...string) string {
 	return strings.NewReplacer(append(pairs, "STRATEGY", "", "VERSION", "1", "ENV", "", "MODE", "a", "EXTRA", "")...).Replace(text)
 }
@@ -179,6 +183,43 @@ func reports() map[string]reported {
 			before: with(lease), after: with(lease, "MODE", "b"),
 			between: func(t *testing.T, s *site) {
 				s.merge(t, "Lease", "upgrader", `{"spec": {"leaseTransitions": 3, "holderIdentity": "pod"}}`)
+			},
+		},
+		"managed fields that a chart copies from the live object": {
+			thread: "https://github.com/redpanda-data/redpanda-operator/issues/1648",
+			before: with(secret), after: strings.Replace(with(secret, "MODE", "b"), "{name: web,", "{name: web, managedFields: [{manager: helm, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:data': {'f:tls.crt': {}}}}],", 1),
+		},
+		"a variable of an operator that leaves the chart": {
+			thread: "https://github.com/elewa-git/opencrane/pull/147",
+			before: with(workload, "ENV", "{name: URL, value: a}"), after: with(workload),
+			between: func(t *testing.T, s *site) {
+				s.merge(t, "Deployment", "node-fetch", `{"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "registry.example/web:1", "env": [{"name": "URL", "value": "b"}]}]}}}}`)
+			},
+		},
+		"a variable that an operator repairs": {
+			thread: "https://github.com/elewa-git/opencrane/pull/147",
+			before: with(workload, "ENV", "{name: URL, value: a}"), after: with(workload, "ENV", "{name: URL, value: c}"),
+			between: func(t *testing.T, s *site) {
+				s.merge(t, "Deployment", "node-fetch", `{"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "registry.example/web:1", "env": [{"name": "URL", "value": "b"}]}]}}}}`)
+			},
+		},
+		"a load balancer that becomes a cluster IP": {
+			thread: "https://github.com/helm/helm/issues/3675",
+			before: service("LoadBalancer"), after: service("ClusterIP"),
+		},
+		"an object that lost the marks of its release": {
+			thread: "https://github.com/infobloxopen/konk/pull/637",
+			before: with(note), after: with(note, "MODE", "b"),
+			between: func(t *testing.T, s *site) {
+				s.merge(t, "ConfigMap", "konk-operator", `{"metadata": {"annotations": {"meta.helm.sh/release-name": null, "meta.helm.sh/release-namespace": null}, "labels": {"app.kubernetes.io/managed-by": null}}}`)
+			},
+		},
+		"a namespace that a release has changed": {
+			thread: "https://github.com/kubernetes-sigs/cluster-api-addon-provider-helm/issues/197",
+			before: with(rest), after: with(note + rest),
+			between: func(t *testing.T, s *site) {
+				s.apply(t, s.kinds["ConfigMap"], "helm", strings.Replace(with(note)[5:], "{name: web}",
+					"{name: web, labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: elsewhere}}", 1))
 			},
 		},
 		"an object that another release has taken over": {
