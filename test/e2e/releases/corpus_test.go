@@ -217,7 +217,7 @@ func (s *site) realStory(t *testing.T, r *rand.Rand, of []*unstructured.Unstruct
 			}
 			args = append(args, "--chart-output="+output)
 		}
-		s.round(t, r, args, chart, total)
+		s.round(t, r, args, &chart, total)
 		if client && !t.Failed() { // A server-side upgrade made the release server-side.
 			s.helm.Run(t, "upgrade", "web", chart, "-n", s.namespace, "--server-side=false")
 		}

@@ -112,7 +112,7 @@ func (s *site) story(t *testing.T, r *rand.Rand, rounds int, client bool, total 
 			}
 			args = append(args, "--chart-output="+output)
 		}
-		refused := s.round(t, r, args, chart, total)
+		refused := s.round(t, r, args, &chart, total)
 		if client && !t.Failed() && !refused { // A server-side upgrade made the release server-side.
 			s.helm.Run(t, "upgrade", "web", chart, "-n", s.namespace, "--server-side=false")
 		}
@@ -149,8 +149,9 @@ func (s *site) change(t *testing.T, r *rand.Rand, of []kindOf) (now []kindOf, ex
 	return of, nil
 }
 
-// round compares one forecast with an upgrade. It reports whether Helm refused to import an object.
-func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, total *counts) (refused bool) {
+// round compares one forecast with an upgrade. It reports whether Helm refused to import an object. If the replicas
+// must leave the chart, chart becomes the one without them.
+func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart *string, total *counts) (refused bool) {
 	status, all, text := s.forecasts(t, args...)
 	if len(all) != 1 {
 		t.Fatalf("%d releases: %s", len(all), text)
@@ -159,7 +160,7 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	total.forecasts++
 	total.gone += len(f.Gone)
 	total.foreign += len(f.Foreign)
-	upgrade := []string{"upgrade", "web", chart, "-n", s.namespace}
+	upgrade := []string{"upgrade", "web", *chart, "-n", s.namespace}
 	want := flat(f.Conflicts)
 	fails := f.Forecast == "fails"
 	if !f.ServerSide && r.IntN(2) == 0 { // Ask for a server-side upgrade.
@@ -208,7 +209,8 @@ func (s *site) round(t *testing.T, r *rand.Rand, args []string, chart string, to
 	}
 	scaled := len(f.Autoscaled) > 0
 	if scaled {
-		upgrade[2] = unscaled(t, chart)
+		*chart = unscaled(t, *chart)
+		upgrade[2] = *chart
 		total.unscaled++
 	}
 	if _, err := s.helm.Try(t.Context(), upgrade...); err != nil {
