@@ -323,7 +323,10 @@ func (c *court) judge(t *testing.T, calm bool) {
 	if share > 0.02 {
 		t.Errorf("of an object's time, %.1f%% is declared, at most 2%%", 100*share)
 	}
-	if 10*(v.of-v.users) > v.of || 20*v.unknown > v.of {
+	// A killed replica takes with it what it answered since it last stored something. A storm of fewer objects
+	// is over in seconds, so that this can be most of it (docs/design/webhook.md).
+	const enough = 1000
+	if objects() >= enough && (10*(v.of-v.users) > v.of || 20*v.unknown > v.of) {
 		t.Errorf("of %d entries, %d do not name their user, and %d are takeovers recorded as lost", v.of, v.of-v.users, v.unknown)
 	}
 }
