@@ -135,6 +135,9 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
+	if len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind object.Kind) bool { return kind.Namespaced }) {
+		s.namespace = "" // The objects are in none.
+	}
 	o.out.Print(event.Preparing{Text: "reading " + text.Count(len(kinds), "kind")})
 	s.read(ctx, kinds)
 	o.out.Print(event.Preparing{Text: "looking for causes"})
