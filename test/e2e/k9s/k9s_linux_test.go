@@ -100,7 +100,10 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.DeleteNamespace(ns) })
-	work, config := t.TempDir(), t.TempDir()
+	work, config := t.TempDir(), filepath.Join(t.TempDir(), "Application Support") // as on macOS
+	if err := os.Mkdir(config, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	write := func(path, text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -167,7 +170,7 @@ func TestKeys(t *testing.T) {
 			wants []string
 		}{
 			{"W", []string{"deployment.apps/web -n " + ns, "kubectl (scale)"}},
-			{"H", []string{"webhook, which records the history, is not installed"}},
+			{"H", []string{"revision 1, now", "created"}},
 			{"X", []string{"nothing is terminating"}},
 			{"Y", []string{"0 of 2 replicas are available", "nodeSelector disk=none"}},
 			{"D", []string{"update  deployment.apps/web -n " + ns, "registry.example/web:2"}},
