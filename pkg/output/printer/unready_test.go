@@ -130,8 +130,8 @@ in namespace un: 5 of 20 objects not ready, 4 causes
 func TestUnreadySummary(t *testing.T) {
 	unread := []event.Unread{{Ref: ref("v1", "Pod", "", ""), Err: errors.New("no")}}
 	for want, u := range map[string]event.Unready{
-		"141 objects: all ready\n":                         {Objects: 141},
-		"in namespace shop: no objects\n":                  {Namespace: "shop"},
+		"141 objects: all ready\n":                      {Objects: 141},
+		"in namespace shop: no objects\n":               {Namespace: "shop"},
 		"0 of 141 objects not ready, 1 kind not read\n": {Objects: 141, Unread: unread},
 		"in namespace shop: 1 object: all ready\n1 object being deleted; if they do not go away: kubectl k8sconnect stuck -n shop\n": {Objects: 1, Namespace: "shop", Terminating: 1, Stuck: "kubectl k8sconnect stuck -n shop"},
 	} {
