@@ -81,9 +81,9 @@ func TestSupersededRelease(t *testing.T) {
 			t.Fatalf("%q: exit status %d: %s", args, status, text)
 		}
 	}
-	_, all, text := s.forecasts(t, "web")
+	_, all, _ := s.forecasts(t, "web")
 	s.run(t, all[0].Next[0], 0)
-	_, all, text = s.forecasts(t, "web", s.output(t, folder(t, rest)))
+	_, all, text := s.forecasts(t, "web", s.output(t, folder(t, rest)))
 	if len(all[0].Deletes) != 1 || all[0].Deletes[0].Kind != "ConfigMap" {
 		t.Error(text)
 	}
