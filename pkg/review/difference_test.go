@@ -146,7 +146,7 @@ func TestRead(t *testing.T) {
 			{"path": ".spec.replicas", "change": "changed", "from": 1, "to": 2}]},
 		{"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "db", "action": "unchanged"}]}`
 	read, err := Read([]byte(text))
-	if err != nil || read.Digest != p.Digest("") {
+	if err != nil || read.Digest != p.Digest("") || read.Verify(p) != nil {
 		t.Fatalf("%v: %v", read, err)
 	}
 	if got := Differences(read.Outcomes, p.Outcomes(), nil); len(got) > 0 {
@@ -180,7 +180,7 @@ func TestRead(t *testing.T) {
 		if changed == text {
 			t.Fatalf("%s: not edited", name)
 		}
-		if read, err := Read([]byte(changed)); err == nil {
+		if read, err := Read([]byte(changed)); err == nil && read.Verify(p) == nil {
 			t.Errorf("an edited document passes: %s: %v", name, read)
 		}
 	}

@@ -56,8 +56,20 @@ type documentObject struct {
 
 var errNoDiff = errors.New("it is not the output of diff -o json")
 
-// Read reads a DiffResult in JSON or YAML. It returns an error if an object's digest is not the
-// digest of what the document shows for the object.
+// Verify returns an error if an object's digest is not the digest of what the document shows for the object.
+// The plan must know the values of the run's Secrets, which digests mask.
+func (d Document) Verify(p *Plan) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range d.Outcomes {
+		if o.doubtful && objectDigest(p.masked(o.head()), o.content) != o.digest {
+			return edited("the digest of %s does not match its changes", o.Ref)
+		}
+	}
+	return nil
+}
+
+// Read reads a DiffResult in JSON or YAML. Call [Document.Verify] once the values of Secrets are known.
 func Read(text []byte) (Document, error) {
 	var in struct {
 		Kind    string               `json:"kind"`
@@ -102,14 +114,14 @@ func Read(text []byte) (Document, error) {
 		case o.Digest == "":
 			return Document{}, edited("%s has no digest", outcome.Ref)
 		}
-		// Output can mask more than the digest does: values of Secrets outside the plan.
-		if shown := outcome.Digest(); shown == o.Digest || strings.Contains(outcome.head(), redact.Mask) {
-			outcome.partly = shown != o.Digest
-			outcome.digest = o.Digest
-			out.Outcomes[outcome.Ref.Key()] = outcome
-			continue
+		// Output can mask more than the digest does: values of Secrets outside the plan. It can mask less, too:
+		// a value that is also the name of another object.
+		if outcome.Digest() != o.Digest {
+			outcome.partly = strings.Contains(outcome.head(), redact.Mask)
+			outcome.doubtful = !outcome.partly
 		}
-		return Document{}, edited("the digest of %s does not match its changes", outcome.Ref)
+		outcome.digest = o.Digest
+		out.Outcomes[outcome.Ref.Key()] = outcome
 	}
 	for action, n := range in.Summary {
 		if counts[action] != n {

@@ -117,3 +117,34 @@ func TestPlanWithoutDigest(t *testing.T) {
 		t.Errorf("%v: hint %q", err, object.HintOf(err))
 	}
 }
+
+// The output does not mask a value that is the name of an object outside the plan. Such a plan is not taken
+// for an edited one, and an edited one is.
+func TestVerify(t *testing.T) {
+	const name = "the-name-of-another-secret"
+	u := update(time.Unix(1, 0))
+	u.Changes = []managedfields.Change{{Path: fieldpath.Field("data", "k"), Kind: managedfields.Changed, From: "x", To: name}}
+	p := planOf(u)
+	p.Learn(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "shop"}, "stringData": map[string]any{"k": name},
+	}})
+	reviewed := p.Reviewed("")
+	for to, ok := range map[string]bool{name: true, "another-value": false} {
+		text, err := json.Marshal(map[string]any{
+			"kind": "DiffResult", "digest": reviewed.Digest, "objects": []any{map[string]any{
+				"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "action": "configured", "digest": reviewed.Objects[0].Digest,
+				"changes": []any{map[string]any{"path": ".data.k", "change": "changed", "from": "x", "to": to}},
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Verify(p); (err == nil) != ok {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}

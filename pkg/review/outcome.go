@@ -37,8 +37,9 @@ type Outcome struct {
 	content, digest string
 	// version is the sealed version of the live object (see values.seal). It comes from a document.
 	version string
-	// partly means that the document masks more values than the digest does.
-	partly bool
+	// partly means that the document masks more values than the digest does. doubtful means that it masks
+	// less, or that it was edited.
+	partly, doubtful bool
 }
 
 // Change is a change to the value at one path.

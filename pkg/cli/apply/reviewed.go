@@ -117,6 +117,9 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 		return verb.Unconfirmed(reviewAgain()+"; only a file with the output of diff -o json can finish a run that was cut",
 			"%s", withEvidence(why, wouldBe(outcomes)))
 	}
+	if err := c.reviewed.Verify(p.Plan); err != nil {
+		return fmt.Errorf("nothing was written: --confirm: %w", err)
+	}
 	switch reviewed := c.reviewed.Cluster; {
 	case reviewed.UID == "":
 		covers = p.Covers

@@ -1,6 +1,7 @@
 package confirm_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,6 +248,38 @@ spec: {containers: [{name: c, image: registry.example/c:1, env: [{name: P, value
 		t.Fatal(err)
 	}
 	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + edited}, set...)...).Ends(t, 1).Says(t, "nothing was written")
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + plan}, set...)...).Ends(t, 0)
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + plan}, set...)...).Ends(t, 0).Says(t, "nothing is left to do")
+}
+
+// The output masks no value that is the name of an object which the run has read, although it is also the value
+// of a Secret in the plan. The digest masks it. Such a plan can be confirmed, and an edited one cannot.
+func TestConfirmMaskedLess(t *testing.T) {
+	t.Parallel()
+	c := shared.Cluster(t)
+	ns := e2etest.Namespace(t, c)
+	const name = "the-name-of-another-secret"
+	e2etest.Kubectl(t, c, "create", "secret", "generic", name, "-n", ns, "--from-literal=k=v")
+	manifests := func(value string) string {
+		text := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: ` + value + `}}` + "\n---\n" +
+			`{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {k: ` + name + `}}` + "\n"
+		for i := range 12 { // so many that they are listed
+			text += fmt.Sprintf("---\n{apiVersion: v1, kind: Secret, metadata: {name: s%d}, stringData: {k: v}}\n", i)
+		}
+		return e2etest.File(t, text)
+	}
+	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-n", ns, "-f", manifests("x")).Ends(t, 0)
+	set := []string{"-n", ns, "-f", manifests(name)}
+	plan := e2etest.Confirmable(t, c, set...)
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"to": "`+name) {
+		t.Fatalf("the plan masks the name: %s", text)
+	}
+	edited := e2etest.File(t, strings.Replace(string(text), `"to": "`+name, `"to": "`+name+"s", 1))
+	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + edited}, set...)...).Ends(t, 2).Says(t, "the file was edited")
 	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + plan}, set...)...).Ends(t, 0)
 	e2etest.Plugin(t, c.KubeconfigPath, append([]string{"apply", "--confirm=" + plan}, set...)...).Ends(t, 0).Says(t, "nothing is left to do")
 }
