@@ -29,7 +29,6 @@ func (c *comparison) leaf(p fieldpath.Path) {
 	switch to, there := p.Get(c.answer.Object); {
 	case !there:
 		c.lacks(p, from)
-	case from == nil && !c.isExact(p): // The server replaces null by the default.
 	case !c.isStored(p, from, to):
 		c.add(p, from, to, managedfields.Changed)
 	case !c.isExact(p):
@@ -122,6 +121,8 @@ func (c *comparison) isStored(p fieldpath.Path, from, to any) bool {
 	switch {
 	case fieldpath.Equal(from, to):
 		return true
+	case from == nil: // The server replaces null by the default, unless it is a value in the schema.
+		return !c.isExact(p) || completed(from, to, c.types.At(p))
 	case !sameSort(from, to):
 		return false
 	case fieldpath.IsEmpty(from) && !c.isAtomic(p, from):

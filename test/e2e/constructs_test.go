@@ -56,6 +56,7 @@ func constructs() map[string]construct {
 		"time-changed":          {`{when: "2026-01-01T01:00:00+01:00"}`, "when", `"2026-01-01T00:00:00Z"`, one(is(".spec.when", `"2026-01-01T00:00:00Z"`, `"2026-01-01T01:00:00+01:00"`)), ""},
 		"default-left-out":      {`{text: a}`, "", "", nil, ""},
 		"default-as-null":       {`{withDefault: null, text: a}`, "", "", nil, ""},
+		"list-default-as-null":  {`{listWithDefault: null, mapWithDefault: null, text: a}`, "", "", nil, ""},
 		"default-other":         {`{text: a}`, "withDefault", `"z"`, nil, ""},
 		"default-changed":       {`{withDefault: a}`, "withDefault", `"z"`, one(is(".spec.withDefault", `"z"`, `"a"`)), ""},
 		"default-removed":       {`{withDefault: z, text: a}`, "withDefault", removes, one(is(".spec.withDefault", `"a"`, `"z"`)), ""},
@@ -171,6 +172,8 @@ spec:
               flag: {type: boolean}
               when: {type: string, format: date-time}
               withDefault: {type: string, default: a}
+              listWithDefault: {type: array, default: [a], items: {type: string}}
+              mapWithDefault: {type: object, default: {a: b}, additionalProperties: {type: string}}
               nullable: {type: string, nullable: true}
               port: {x-kubernetes-int-or-string: true}
               quantity:
