@@ -108,7 +108,7 @@ func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]s
 }
 
 func (c words) namespaces(ctx context.Context) ([]string, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func Types(c *connection.Connection) cobra.CompletionFunc { return words{c}.comp
 
 func (c words) completeTypes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return Ask(cmd, func(ctx context.Context) ([]string, error) {
-		client, err := c.Quick(ctx)
+		client, err := c.ForCompletion(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete str
 }
 
 func (c words) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 			objects = append(objects, named{typ: typ})
 		}
 	}
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

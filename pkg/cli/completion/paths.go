@@ -108,7 +108,7 @@ func (c words) ofObject(
 }
 
 func (c words) live(ctx context.Context, o named) (*unstructured.Unstructured, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c words) named(ctx context.Context, input []object.Manifest, name string) 
 	exact := func(m object.Manifest) bool { return m.Ref().Resource() == name }
 	typ, own, _ := strings.Cut(name, "/")
 	if !slices.ContainsFunc(input, exact) {
-		client, err := c.Quick(ctx)
+		client, err := c.ForCompletion(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (c words) spelled(ctx context.Context, input []object.Manifest, typed strin
 	if !slash || slices.ContainsFunc(input, func(m object.Manifest) bool { return strings.HasPrefix(m.Ref().Resource(), typ+"/") }) {
 		return input, asIs
 	}
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return input, asIs
 	}
@@ -281,7 +281,7 @@ func (c words) contested(ctx context.Context, cmd *cobra.Command, input []object
 	if len(input) == 0 {
 		return nil, nil
 	}
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

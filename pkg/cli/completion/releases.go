@@ -44,7 +44,7 @@ func (c words) releases(ctx context.Context) ([]string, error) {
 // releasesIn returns the releases in a namespace, or in all if it is empty. It names them by the
 // metadata of what stores them.
 func (c words) releasesIn(ctx context.Context, namespace string, name func(*unstructured.Unstructured) string) ([]string, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func Ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]s
 // sets returns the names of all sets. If it returns an error, it also returns the names that it
 // found before the error.
 func (c words) sets(ctx context.Context) ([]string, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (c words) inventories(ctx context.Context, typ string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,21 @@ func (c *Connection) OpenEarly() bool {
 
 // Quick returns a client that does not wait for an unreachable server.
 func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
+	return c.quick(ctx, func(*rest.Config) {})
+}
+
+// ForCompletion is [Connection.Quick] with a credential program that cannot ask for a password: while Tab
+// waits, the question would appear in the line that is being typed.
+func (c *Connection) ForCompletion(ctx context.Context) (*client.Client, error) {
+	return c.quick(ctx, func(config *rest.Config) {
+		if config.ExecProvider != nil {
+			config.ExecProvider = config.ExecProvider.DeepCopy()
+			config.ExecProvider.InteractiveMode = clientcmdapi.NeverExecInteractiveMode
+		}
+	})
+}
+
+func (c *Connection) quick(ctx context.Context, adjust func(*rest.Config)) (*client.Client, error) {
 	if err := c.checkGuards(); err != nil {
 		return nil, err
 	}
@@ -108,6 +123,7 @@ func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	adjust(config)
 	client, err := client.New(client.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard, Opening: c.opening})
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func completeRuns(c *connection.Connection) cobra.CompletionFunc {
 
 // runs returns the successful runs of a set, newest first.
 func runs(ctx context.Context, c *connection.Connection, name string) ([]string, error) {
-	client, err := c.Quick(ctx)
+	client, err := c.ForCompletion(ctx)
 	if err != nil {
 		return nil, err
 	}

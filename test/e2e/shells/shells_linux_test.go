@@ -13,13 +13,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2etest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubectl-k8sconnect": plugin.Main})
+	testscript.Main(m, map[string]func(){"kubectl-k8sconnect": plugin.Main, completion.Program: plugin.Main})
 }
 
 const manifests = `apiVersion: apps/v1
@@ -115,6 +116,23 @@ func TestTabs(t *testing.T) {
 				t.Error("a credential program can ask for a password while Tab waits")
 			}
 		})
+	}
+}
+
+// A completion program that is called with the terminal as its input, as by kubectl or fish, lets no
+// credential program ask for a password either.
+func TestTabAsksForNothing(t *testing.T) {
+	s, dir := open(t, completion.Program, []string{"owners", "deploy/w"})
+	e2etest.Until(t, "the completion ends", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.text.String(), "Completion ended")
+	})
+	if _, err := os.Stat(filepath.Join(dir, "called")); err != nil {
+		t.Errorf("the credential program was not called: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "asked")); err == nil {
+		t.Error("the credential program can ask for a password")
 	}
 }
 
