@@ -175,9 +175,10 @@ func judge(r Record, all, others []write) (wrong []string, lines int) {
 			}
 		case "pruned", "deleted":
 			// An object also goes when its last finalizer is removed, and with its namespace.
+			removed := slices.ContainsFunc(others, func(o write) bool { return o.deleted && o.is(c.object) })
 			otherwise := changed && r.removesFinalizer() || gone(c.object, writes) ||
 				slices.ContainsFunc(others, func(o write) bool { return !o.created && o.is(c.object) }) // Another client removed it.
-			if !deleted && (c.action == "pruned" || !otherwise) {
+			if !deleted && (c.action == "pruned" || !otherwise) && !removed {
 				fault("%s is %s, but no request deleted it", c.object, c.action)
 			}
 		case "unchanged":
@@ -185,13 +186,16 @@ func judge(r Record, all, others []write) (wrong []string, lines int) {
 				fault("%s is unchanged, but %s", c.object, own[i])
 			}
 		case "skipped", "absent", "kept":
-			if len(own) > 0 && !c.back {
+			if len(own) > 0 && !c.back && (!c.owned || created || deleted) {
 				fault("%s is %s, but %s", c.object, c.action, own[0])
 			}
 		case "conflict":
 			if (created || deleted) && !perhaps {
 				fault("%s is in conflict, but %s", c.object, own[0])
 			}
+		}
+		if c.owned && !changed {
+			fault("%s is skipped after a change of its owners, but no request wrote it", c.object)
 		}
 		if c.taken && len(own) == 0 && !perhaps && c.action != "conflict" && c.action != "failed" && c.action != "skipped" {
 			fault("%s is reported as taken, but no request wrote it", c.object)

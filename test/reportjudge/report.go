@@ -32,7 +32,12 @@ type claim struct {
 	joined bool
 	// back is the action of a rollback.
 	back bool
+	// owned means that the reason of a skipped object says that its owners have changed.
+	owned bool
 }
+
+// ownersOnly is the reason of an object that a run has begun to adopt.
+const ownersOnly = "only owners have changed"
 
 // report is what a run claims.
 type report struct {
@@ -120,6 +125,8 @@ func (r Record) read() report {
 // result is an object in a document or in a stream.
 type result struct {
 	APIVersion, Kind, Namespace, Name, Action string
+	Reason                                    string
+	Error                                     struct{ Message string }
 	Taken, Adopted                            []any
 	Joined                                    any
 	Rollback                                  *struct{ Action string }
@@ -160,7 +167,7 @@ func (r *report) add(o result) {
 	}
 	of := object{group, strings.ToLower(o.Kind), o.Namespace, o.Name}
 	r.counts[o.Action]++
-	r.claims = append(r.claims, claim{object: of, action: o.Action, taken: len(o.Taken)+len(o.Adopted) > 0, joined: o.Joined != nil})
+	r.claims = append(r.claims, claim{object: of, action: o.Action, taken: len(o.Taken)+len(o.Adopted) > 0, joined: o.Joined != nil, owned: strings.Contains(o.Reason+o.Error.Message, ownersOnly)})
 	if o.Rollback != nil {
 		r.claims = append(r.claims, claim{object: of, action: o.Rollback.Action, back: true})
 	}
@@ -175,7 +182,7 @@ func (r *report) table(text string) {
 		if m := line.FindStringSubmatch(at); m != nil {
 			r.claims = append(r.claims, claim{
 				object: object{strings.TrimPrefix(m[3], "."), m[2], m[5], m[4]},
-				action: m[1], joined: strings.Contains(m[6], "joined "), back: back,
+				action: m[1], joined: strings.Contains(m[6], "joined "), back: back, owned: strings.Contains(m[6], ownersOnly),
 			})
 			continue
 		}

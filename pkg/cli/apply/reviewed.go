@@ -29,6 +29,8 @@ import (
 type confirmation struct {
 	digest   string
 	reviewed *review.Document
+	// file is the name of the file; empty for a digest.
+	file string
 	// note prints a line to stderr.
 	note func(string)
 }
@@ -52,7 +54,7 @@ func confirmationOf(given string, note func(string)) (*confirmation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--confirm: %s: %w", given, err)
 	}
-	return &confirmation{digest: document.Digest, reviewed: &document, note: note}, nil
+	return &confirmation{digest: document.Digest, reviewed: &document, file: given, note: note}, nil
 }
 
 // readPlan reads a file, at most as much as of a manifest. It reads only the beginning of a file that is
@@ -118,7 +120,7 @@ func (c *confirmation) allows(p Proposal, now time.Time) error {
 			"%s", withEvidence(why, wouldBe(outcomes)))
 	}
 	if err := c.reviewed.Verify(p.Plan); err != nil {
-		return fmt.Errorf("nothing was written: --confirm: %w", err)
+		return fmt.Errorf("nothing was written: --confirm: %s: %w", c.file, err)
 	}
 	switch reviewed := c.reviewed.Cluster; {
 	case reviewed.UID == "":
