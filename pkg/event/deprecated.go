@@ -45,19 +45,27 @@ type DeprecatedUse struct {
 
 // HelmRevision is the deployed revision of a Helm release.
 type HelmRevision struct {
+	// Namespace is the namespace of the release.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Revision  int    `json:"revision"`
+	// Name is the name of the release.
+	Name string `json:"name"`
+	// Revision is the number of the deployed revision.
+	Revision int `json:"revision"`
 }
 
 // StoredVersions are versions that a CRD deprecates or no longer serves, at which objects may still
 // be stored.
 type StoredVersions struct {
-	Definition string   `json:"definition"`
-	Versions   []string `json:"versions"`
-	Storage    string   `json:"storage"`
-	Why        string   `json:"message"`
-	Next       []string `json:"next"`
+	// Definition is the name of the CRD.
+	Definition string `json:"definition"`
+	// Versions lists the versions.
+	Versions []string `json:"versions"`
+	// Storage is the version in which the API server stores objects now.
+	Storage string `json:"storage"`
+	// Why is the problem in one sentence, for people.
+	Why string `json:"message"`
+	// Next lists the commands that migrate the objects.
+	Next []string `json:"next"`
 }
 
 // Lines returns Why and Next.

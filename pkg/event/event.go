@@ -158,6 +158,7 @@ type Applied struct {
 
 // Joined describes how an existing object became part of a set.
 type Joined struct {
+	// Set names the set.
 	Set string `json:"set"`
 	// From lists the former owners, such as "Helm release prod/web".
 	From []string `json:"from,omitempty"`
@@ -195,11 +196,14 @@ type Compared struct {
 
 // OwnerChange is a change of owners that an apply makes at some paths of an object.
 type OwnerChange struct {
+	// Becomes says how the owners change: owned (yours alone), shared, taken (others lose the paths to
+	// you), lost (others lose them), or released (you lose them).
 	Becomes Becoming `json:"becomes"`
 	// Owners lists the other owners: those that keep a path that becomes shared or released, or those
 	// that lose a path that becomes taken or lost. Their versions and times are not set.
 	Owners []managedfields.Owner `json:"owners,omitempty"`
-	Paths  []string              `json:"paths"`
+	// Paths lists the fields.
+	Paths []string `json:"paths"`
 }
 
 // Becoming says how the owners of a path change.
@@ -246,10 +250,13 @@ type ReviewedObject struct {
 type Cluster struct {
 	// UID is the UID of the namespace kube-system; empty if it could not be read, for the reason in
 	// Unknown.
-	UID     types.UID `json:"uid,omitempty"`
-	Server  string    `json:"server,omitempty"`
-	Context string    `json:"context,omitempty"`
-	Unknown string    `json:"unknown,omitempty"`
+	UID types.UID `json:"uid,omitempty"`
+	// Server is the URL of the API server.
+	Server string `json:"server,omitempty"`
+	// Context is the context in the kubeconfig, if there is one.
+	Context string `json:"context,omitempty"`
+	// Unknown is the reason why the UID could not be read.
+	Unknown string `json:"unknown,omitempty"`
 }
 
 // String names the cluster for a person.
@@ -306,9 +313,11 @@ type Remarked struct {
 	Ref object.Ref `json:"-"`
 	// Code is a stable identifier, such as SecretMissing.
 	Code string `json:"code"`
+	// Path is the path of the field in question, if there is one.
 	Path string `json:"path,omitempty"`
-	// Text is one sentence. Hint is the recommended action.
+	// Text is one sentence, for people.
 	Text string `json:"message"`
+	// Hint is the recommended action.
 	Hint string `json:"hint,omitempty"`
 }
 

@@ -47,25 +47,28 @@ type History struct {
 
 // Coverage describes the periods in which the webhook watched. Its times are in UTC.
 type Coverage struct {
-	// Since is the time at which the watch of this kind and namespace began. If it is zero, Unknown
+	// Since is the time at which the watch of this kind and namespace began. Without it, Unknown
 	// explains why.
 	Since time.Time `json:"since,omitzero"`
-	// Until is the time at which the webhook last saved its progress, which it does every minute;
-	// zero means never.
+	// Until is the time at which the webhook last saved its progress, which it does every minute. It is
+	// not set if the webhook never did.
 	Until time.Time `json:"until,omitzero"`
-	Gaps  []Gap     `json:"gaps,omitempty"`
-	// Behind is nil if, at Until, the webhook had recorded all changes.
-	Behind  *Behind `json:"behind,omitempty"`
-	Unknown string  `json:"unknown,omitempty"`
+	// Gaps lists the periods in which the webhook did not watch.
+	Gaps []Gap `json:"gaps,omitempty"`
+	// Behind is not set if, at Until, the webhook had recorded all changes.
+	Behind *Behind `json:"behind,omitempty"`
+	// Unknown is the reason why the coverage is unknown.
+	Unknown string `json:"unknown,omitempty"`
 	// Stale means that the webhook is probably down, because Until is too long ago.
 	Stale bool `json:"-"`
 }
 
-// Behind counts changes in the whole cluster that the webhook has seen but not recorded. Since is
-// the time at which the webhook saw the oldest one.
+// Behind counts changes that the webhook has seen but not recorded.
 type Behind struct {
-	Changes int       `json:"changes"`
-	Since   time.Time `json:"since"`
+	// Changes is their number in the whole cluster.
+	Changes int `json:"changes"`
+	// Since is the time at which the webhook saw the oldest one.
+	Since time.Time `json:"since"`
 }
 
 // From returns the coverage from the given time on.
@@ -85,30 +88,42 @@ func (c Coverage) For(created time.Time) Coverage {
 
 // Gap is a period in which the webhook was down or could not keep up.
 type Gap struct {
+	// From is the beginning of the period.
 	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
+	// To is the end of the period.
+	To time.Time `json:"to"`
 }
 
 // Transition is a path that changed owners, possibly back and forth. Its times are in UTC, and its
 // lists are not nil.
 type Transition struct {
+	// Path is the path of the field.
 	Path string `json:"path"`
-	// Kind is the kind of the last occurrence: taken, released or lost.
-	Kind string                `json:"change"`
+	// Kind is the kind of the last occurrence: taken, released, given or lost.
+	Kind string `json:"change"`
+	// From lists the owners before the last occurrence.
 	From []managedfields.Owner `json:"from"`
-	To   []managedfields.Owner `json:"to"`
-	Cut  bool                  `json:"cut,omitempty"`
-	// Forced means that the last change was forced. Gap means that a change fell into a gap in the
-	// watch.
-	Forced bool   `json:"forced,omitempty"`
-	Gap    bool   `json:"gap,omitempty"`
-	User   string `json:"user,omitempty"`
-	// FromValue and ToValue are the values of the last occurrence; empty if not recorded.
-	FromValue string    `json:"fromValue,omitempty"`
-	ToValue   string    `json:"toValue,omitempty"`
-	Count     int       `json:"count"`
-	First     time.Time `json:"first"`
-	Last      time.Time `json:"last"`
+	// To lists the owners after it.
+	To []managedfields.Owner `json:"to"`
+	// Cut means that some owners were omitted or truncated.
+	Cut bool `json:"cut,omitempty"`
+	// Forced means that the last change was forced.
+	Forced bool `json:"forced,omitempty"`
+	// Gap means that the webhook was not watching at the time of a change.
+	Gap bool `json:"gap,omitempty"`
+	// User is the user who made the last change; empty if unknown.
+	User string `json:"user,omitempty"`
+	// FromValue is the value before the last occurrence; empty if not recorded. Values are recorded for
+	// a few paths.
+	FromValue string `json:"fromValue,omitempty"`
+	// ToValue is the value after the last occurrence; empty if not recorded.
+	ToValue string `json:"toValue,omitempty"`
+	// Count is the number of occurrences.
+	Count int `json:"count"`
+	// First is the time of the first occurrence.
+	First time.Time `json:"first"`
+	// Last is the time of the last occurrence.
+	Last time.Time `json:"last"`
 }
 
 func (Owned) event() {}

@@ -33,15 +33,18 @@ type NoSets struct {
 
 // SetRun is a run that changed a set.
 type SetRun struct {
-	ID  string `json:"id,omitempty"`
+	// ID is the ID of the run. For a kept run, sets rollback --to takes it.
+	ID string `json:"id,omitempty"`
+	// Who is the user, with the machine.
 	Who string `json:"who,omitempty"`
 	// Result is "applied", "failed", "rolledBack", "refused", "running", or "unfinished", which
 	// means that the run was killed.
 	Result string `json:"result"`
-	// Started and Ended are times by the clock of the run's machine; zero if unknown.
+	// Started is the beginning by the clock of the run's machine, if known.
 	Started time.Time `json:"started,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-	Line    string    `json:"-"`
+	// Ended is the end by the same clock, if known.
+	Ended time.Time `json:"ended,omitzero"`
+	Line  string    `json:"-"`
 }
 
 // Member is a member of a set.
@@ -55,10 +58,11 @@ type Member struct {
 
 // Lock is the holder of a set's lock.
 type Lock struct {
+	// Holder names the run that holds the lock.
 	Holder string `json:"holder"`
-	// Since is the time at which the lock was acquired, and Renewed is the time at which it was
-	// last renewed. Both are by the holder's clock, and zero if unknown.
-	Since   time.Time `json:"since,omitzero"`
+	// Since is the time at which the lock was acquired, by the holder's clock, if known.
+	Since time.Time `json:"since,omitzero"`
+	// Renewed is the time at which the lock was last renewed, by the same clock, if known.
 	Renewed time.Time `json:"renewed,omitzero"`
 }
 

@@ -81,18 +81,22 @@ func (Judged) event()  {}
 func (Stalled) event() {}
 func (Waited) event()  {}
 
-// Cause is a reason why an object is not ready, or not deleted.
+// Cause is a reason why an object is not ready, or not deleted. Package command fills the connection
+// flags into Next.
 type Cause struct {
-	// Code is a stable identifier, such as FinalizerControllerGone.
-	Code     string   `json:"code"`
-	Message  string   `json:"message"`
+	// Code is a stable identifier, such as FinalizerControllerGone; see docs/stuck.md and docs/unready.md.
+	Code string `json:"code"`
+	// Message is the cause in one sentence, for people.
+	Message string `json:"message"`
+	// Evidence lists the facts behind the cause, for people.
 	Evidence []string `json:"evidence,omitempty"`
-	// Log is the end of the log of Container, if logs were requested.
+	// Log holds the last lines of the container's log, if --logs requested them.
 	Log []string `json:"log,omitempty"`
-	// Next is the command to run, or the decision to make; empty if only waiting helps. Package
-	// command fills in the connection flags.
-	Next      string     `json:"next,omitempty"`
-	Risk      string     `json:"risk,omitempty"`
+	// Next is the command to run, or the decision to make; empty if only waiting helps.
+	Next string `json:"next,omitempty"`
+	// Risk is a possible cost of Next.
+	Risk string `json:"risk,omitempty"`
+	// BlockedBy is the object that must change.
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
 	// Passing means that the cause does not prevent readiness. For example, it concerns Pods that
 	// are being replaced, or Pods behind a load balancer: a load balancer gets its address
@@ -141,20 +145,25 @@ type Runs struct {
 
 // Image is an image that a container of a workload runs.
 type Image struct {
+	// Container is the name of the container.
 	Container string `json:"container"`
-	// Image is the name in the Pod template. ID is the name on the node, with the registry's digest
-	// if known.
+	// Image is the name in the Pod template.
 	Image string `json:"image"`
-	ID    string `json:"imageID"`
+	// ID is the name that the nodes report, with the registry's digest if known.
+	ID string `json:"imageID"`
 	// Pulls means that nodes pull the image each time the container starts.
-	Pulls bool         `json:"-"`
-	Pods  []RunningPod `json:"pods"`
+	Pulls bool `json:"-"`
+	// Pods lists the Pods that run the image.
+	Pods []RunningPod `json:"pods"`
 }
 
 // RunningPod is a Pod that runs an image.
 type RunningPod struct {
-	Name  string    `json:"name"`
-	Node  string    `json:"node,omitempty"`
+	// Name is the name of the Pod.
+	Name string `json:"name"`
+	// Node is the name of the node of the Pod.
+	Node string `json:"node,omitempty"`
+	// Since is the time at which the container started.
 	Since time.Time `json:"since,omitzero"`
 }
 

@@ -23,13 +23,17 @@ const BeforeFirstApply = "before-first-apply"
 // Owner is one entry of metadata.managedFields. Entries of one manager with different operations or
 // subresources are different owners (KEP-555).
 type Owner struct {
-	Manager     string `json:"manager"`
-	Operation   string `json:"operation"`
+	// Manager is the name of the field manager.
+	Manager string `json:"manager"`
+	// Operation is Apply or Update.
+	Operation string `json:"operation"`
+	// Subresource is the subresource through which the owner writes, such as scale; empty for the main
+	// resource.
 	Subresource string `json:"subresource,omitempty"`
 	// APIVersion is the version of the owner's paths. Paths at different versions are not
 	// comparable.
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Time is the time at which the owner last changed its fields. It is zero if the entry has no
+	// Time is the time at which the owner last changed its fields. It is not set if the entry has no
 	// time, as for the horizontal pod autoscaler, which writes through /scale.
 	Time time.Time `json:"time,omitzero"`
 }

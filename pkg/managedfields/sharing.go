@@ -13,17 +13,20 @@ import (
 
 // Sharing counts the fields whose owners change in an apply although their values do not.
 type Sharing struct {
+	// With lists the managers with which we share fields.
 	With []Shared `json:"with,omitempty"`
-	// Claimed counts the fields that had no owner and become ours. Dropped counts the fields that
-	// are no longer ours.
+	// Claimed counts the fields that had no owner and become ours.
 	Claimed int `json:"claimed,omitempty"`
+	// Dropped counts the fields that are no longer ours.
 	Dropped int `json:"dropped,omitempty"`
 }
 
 // Shared counts the fields that we share with one manager.
 type Shared struct {
+	// Manager is the name of the field manager.
 	Manager string `json:"manager"`
-	Fields  int    `json:"fields"`
+	// Fields is the number of fields.
+	Fields int `json:"fields"`
 }
 
 // SharingOf compares the manager's fields in the live object with those in the server's response to

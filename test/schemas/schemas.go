@@ -15,8 +15,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Module is the path of the module whose comments become descriptions.
@@ -26,6 +24,8 @@ const Module = "github.com/k8sconnect/kubectl-k8sconnect/"
 type Generator struct {
 	// Root is the folder of the module's source.
 	Root string
+	// Written names the type whose fields a type's own marshaler writes.
+	Written map[reflect.Type]reflect.Type
 
 	definitions map[string]any
 	comments    map[string]map[string]string
@@ -40,7 +40,11 @@ func (g *Generator) Of(title, kind, version string, document any) (map[string]an
 		return nil, err
 	}
 	if kind != "" {
-		properties["kind"], properties["apiVersion"] = map[string]any{"const": kind}, map[string]any{"const": version}
+		for name, constant := range map[string]string{"kind": kind, "apiVersion": version} {
+			header, _ := properties[name].(map[string]any)
+			delete(header, "type")
+			header["const"] = constant
+		}
 	}
 	out := map[string]any{
 		"$schema": "http://json-schema.org/draft-07/schema#", "title": title,
@@ -100,14 +104,12 @@ func (g *Generator) fields(t reflect.Type, properties map[string]any, required *
 }
 
 func (g *Generator) of(t reflect.Type) (map[string]any, error) {
+	if written := g.Written[t]; written != nil {
+		return g.of(written)
+	}
 	switch t {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[metav1.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}, nil
-	case reflect.TypeFor[object.Ref]():
-		return map[string]any{"type": "object", "required": []any{"apiVersion", "kind", "name"}, "properties": map[string]any{
-			"apiVersion": map[string]any{"type": "string"}, "kind": map[string]any{"type": "string"},
-			"namespace": map[string]any{"type": "string"}, "name": map[string]any{"type": "string"},
-		}}, nil
 	}
 	if t.Name() == "summary" {
 		return map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "integer"}}, nil
@@ -210,18 +212,33 @@ func commentsIn(of *ast.StructType) map[string]string {
 		}
 	}
 	for field, text := range found {
-		found[field] = identifier.ReplaceAllStringFunc(text, func(word string) string {
-			if name, ok := known[word]; ok && (strings.HasPrefix(text, field+" ") || word != field) {
-				return name
-			}
-			return word
-		})
+		found[field] = renamed(text, known)
 	}
 	return found
 }
 
-// identifier matches an exported name.
-var identifier = regexp.MustCompile(`\b[A-Z]\w*\b`)
+// renamed replaces the names of fields in a text by those in a document. A word at the beginning of a
+// sentence is such a name only if a verb in the singular follows, as in "Code is".
+func renamed(text string, known map[string]string) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range identifier.FindAllStringIndex(text, -1) {
+		name, ok := known[text[at[0]:at[1]]]
+		begins := at[0] == 0 || strings.HasSuffix(text[:at[0]], ". ")
+		if !ok || begins && !verb.MatchString(text[at[1]:]) {
+			continue
+		}
+		out.WriteString(text[end:at[0]] + name)
+		end = at[1]
+	}
+	return out.String() + text[end:]
+}
+
+var (
+	// identifier matches an exported name.
+	identifier = regexp.MustCompile(`\b[A-Z]\w*\b`)
+	verb       = regexp.MustCompile(`^ (is|are|was|means|names|says|lists|counts|holds|contains|describes) `)
+)
 
 func tagOf(f *ast.Field) string {
 	if f.Tag == nil {

@@ -43,9 +43,12 @@ func NewApply(b output.Base) output.Results {
 
 type appliedObject struct {
 	objectName
-	// The result for the object, or the change that apply would make.
+	// The result for the object: created, configured (values changed), recreated (deleted and created
+	// again), shared (only owners changed), unchanged, conflict, failed (refused, or the result is
+	// unknown), or skipped (not attempted). With --prune, for an object that is no longer in the input:
+	// pruned (deleted), terminating (still there), kept, failed or unknown.
 	Action event.Action `json:"action"`
-	// An explanation, such as why the server did not check the object.
+	// An explanation, such as why the server did not check the object, or why it was kept.
 	Reason string `json:"reason,omitempty"`
 	// File and line of the manifest.
 	Source string `json:"source,omitempty"`
@@ -55,19 +58,19 @@ type appliedObject struct {
 	Error *fault `json:"error,omitempty"`
 	// The server's warnings.
 	Warnings []string `json:"warnings,omitempty"`
-	// Remarks about parts of the object that will not work.
+	// Remarks about parts of the object that will not work; see docs/preflight.md.
 	Remarks []event.Remarked `json:"remarks,omitempty"`
 	// The contested paths.
 	Conflicts []contestedPath `json:"conflicts,omitempty"`
 	// Values that the apply removed.
 	Removed []changedPath `json:"removed,omitempty"`
-	// Values that you no longer own.
+	// Values that you no longer own, but that stay in the object.
 	Released []changedPath `json:"released,omitempty"`
 	// Other owners' values that you took or adopted.
 	Taken []changedPath `json:"taken,omitempty"`
 	// The paths that were left to their owners.
 	Yielded []string `json:"yielded,omitempty"`
-	// Values that are kept because others set them by design.
+	// Values that are kept because others set them by design, such as the replicas of an autoscaler.
 	Left []contestedPath `json:"left,omitempty"`
 	// With -v 1: what decided each path.
 	Decided []decidedEntry `json:"decided,omitempty"`
@@ -75,13 +78,13 @@ type appliedObject struct {
 	Adopted []string `json:"adopted,omitempty"`
 	// Set if only owners change.
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// The set that the object has joined, and its former owners.
+	// Set if an existing object has joined a set.
 	Joined *event.Joined `json:"joined,omitempty"`
 	// Why the object is not ready or not gone, the most important first.
 	Causes []event.Cause `json:"causes,omitempty"`
 	// With --wait: the result of the wait.
 	Wait *waitEntry `json:"wait,omitempty"`
-	// With --atomic, if the run was rolled back.
+	// With --atomic, if the run was rolled back: the result for the object.
 	Rollback *rollbackEntry `json:"rollback,omitempty"`
 }
 
@@ -172,19 +175,23 @@ func managers(owners []managedfields.Owner) string {
 }
 
 type rollbackEntry struct {
-	// One of restored, deleted, kept and failed.
+	// One of restored, deleted (the run had created it), kept and failed.
 	Action event.Action `json:"action"`
-	Reason string       `json:"reason,omitempty"`
+	// Why the object was kept. For failed: the object's current state.
+	Reason string `json:"reason,omitempty"`
 	// Paths that others have changed since.
 	Left []string `json:"left,omitempty"`
 	// Unreturned lists paths that were taken and that the former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
-	Error      *fault       `json:"error,omitempty"`
+	// Why the rollback of the object failed.
+	Error *fault `json:"error,omitempty"`
 }
 
 type unreturned struct {
-	Manager string   `json:"manager"`
-	Paths   []string `json:"paths"`
+	// The former owner.
+	Manager string `json:"manager"`
+	// The paths that now have no owner.
+	Paths []string `json:"paths"`
 }
 
 type rolledBack struct {

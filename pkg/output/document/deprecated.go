@@ -14,7 +14,8 @@ import (
 type deprecatedUse struct {
 	objectName
 	// The field, if a field is deprecated.
-	Path    string `json:"path,omitempty"`
+	Path string `json:"path,omitempty"`
+	// The deprecation in one sentence, for people.
 	Message string `json:"message"`
 	// True if the release removes the API.
 	Goes bool `json:"goes"`
@@ -39,8 +40,9 @@ type deprecatedResult struct {
 	// The server's release.
 	Server string `json:"server,omitempty"`
 	// The namespace, if only one was examined.
-	Namespace string          `json:"namespace,omitempty"`
-	Objects   []deprecatedUse `json:"objects"`
+	Namespace string `json:"namespace,omitempty"`
+	// The uses. Those of APIs that the release removes come first.
+	Objects []deprecatedUse `json:"objects"`
 	// How many managed-fields entries are at deprecated versions whose managers no longer write those
 	// versions.
 	OldEntries int `json:"oldEntries"`

@@ -23,9 +23,11 @@ func NewDiff(b output.Base) output.Results {
 
 type comparedObject struct {
 	objectName
-	// The result for the object, or the change that apply would make.
+	// The result that apply would have: created, configured (values would change), recreated (deleted
+	// and created again), shared (only owners would change), unchanged, or unknown. With --prune, for an
+	// object that is no longer in the input: pruned (deleted) or kept.
 	Action event.Action `json:"action"`
-	// The digest of the object's change.
+	// The digest of the object's change, for apply --confirm.
 	Digest string `json:"digest,omitempty"`
 	// The digest of the fields of an object that would be created.
 	Content string `json:"content,omitempty"`
@@ -37,24 +39,23 @@ type comparedObject struct {
 	Reason string `json:"reason,omitempty"`
 	// File and line of the manifest.
 	Source string `json:"source,omitempty"`
-	// Why the object failed. For a conflict: why taking every path would not help.
+	// Why the result is unknown, or why the server would refuse the object.
 	Error *fault `json:"error,omitempty"`
 	// The server's warnings.
 	Warnings []string `json:"warnings,omitempty"`
-	// Remarks about parts of the object that will not work.
+	// Remarks about parts of the object that will not work; see docs/preflight.md.
 	Remarks []event.Remarked `json:"remarks,omitempty"`
 	// The changed paths.
 	Changes []changedPath `json:"changes,omitempty"`
-	// Managers whose fields you now own.
+	// Managers whose fields you would own.
 	Adopted []string `json:"adopted,omitempty"`
 	// Set if only owners change.
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// The paths of an existing object whose owners change: those that become yours alone (owned) or together
-	// with others (shared), those taken from other owners, those that others lose, and those that you release.
+	// The paths of an existing object whose owners change, also if their values do.
 	Ownership []event.OwnerChange `json:"ownership,omitempty"`
 	// The paths that were left to their owners.
 	Yielded []string `json:"yielded,omitempty"`
-	// Values that are kept because others set them by design.
+	// Values that are kept because others set them by design, such as the replicas of an autoscaler.
 	Left []contestedPath `json:"left,omitempty"`
 	// With -v 1: what decided each path.
 	Decided []decidedEntry `json:"decided,omitempty"`

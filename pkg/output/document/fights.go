@@ -11,10 +11,11 @@ import (
 
 type fightsResult struct {
 	header
-	// How long it watched.
+	// How long it watched, in seconds.
 	Seconds float64 `json:"seconds"`
 	// How many objects it watched.
-	Objects   int    `json:"objects"`
+	Objects int `json:"objects"`
+	// The namespace, if only one was watched.
 	Namespace string `json:"namespace,omitempty"`
 	// One entry for each object.
 	Fights []fight `json:"fights"`
@@ -32,35 +33,48 @@ type fightsResult struct {
 // instead.
 type fight struct {
 	objectName
-	// One of several-owners, one-writer, no-change and, if it concerns a whole kind, not-stored.
-	Class           event.FightClass `json:"class"`
-	Writes          int              `json:"writes"`
-	WritesPerMinute int              `json:"writesPerMinute"`
-	Paths           []foughtPath     `json:"paths,omitempty"`
-	Writers         []fightWriter    `json:"writers,omitempty"`
-	// Commands that help.
+	// One of several-owners (a path passes from one owner to another and back), one-writer (one writer
+	// changes a path back and forth), no-change (writes are stored, but no value changes) and, if it
+	// concerns a whole kind, not-stored (writes change nothing).
+	Class event.FightClass `json:"class"`
+	// The number of writes while it watched.
+	Writes int `json:"writes"`
+	// The number of writes per minute.
+	WritesPerMinute int `json:"writesPerMinute"`
+	// The paths that change back and forth.
+	Paths []foughtPath `json:"paths,omitempty"`
+	// For no-change: the writers.
+	Writers []fightWriter `json:"writers,omitempty"`
+	// Commands, any one of which ends the fight.
 	Next []string `json:"next,omitempty"`
 }
 
 type foughtPath struct {
+	// The path of the field.
 	Path string `json:"path"`
 	// Values contains the last value of each writer, or the last two values of a single writer; it
 	// is empty if unknown. An absent value is null.
-	Values  []*any        `json:"values,omitempty"`
+	Values []*any `json:"values,omitempty"`
+	// The owners that set or removed the path.
 	Writers []fightWriter `json:"writers"`
 	// The webhook's records of the path.
 	Recorded *recorded `json:"recorded,omitempty"`
 }
 
 type recorded struct {
-	Count int       `json:"count"`
+	// The number of recorded changes.
+	Count int `json:"count"`
+	// The time of the first one.
 	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-	User  string    `json:"user,omitempty"`
+	// The time of the last one.
+	Last time.Time `json:"last"`
+	// The user who made the last one. Absent if unknown.
+	User string `json:"user,omitempty"`
 }
 
 type fightWriter struct {
 	*managedfields.Owner
+	// The writer is unknown. The other fields are then absent.
 	Unknown bool `json:"unknown,omitempty"`
 }
 

@@ -18,10 +18,13 @@ func NewGiven(b output.Base) output.Results {
 type givenObject struct {
 	objectName
 	// One of given, unchanged, failed and unknown.
-	Action   event.Action `json:"action"`
-	Reason   string       `json:"reason,omitempty"`
-	Error    *fault       `json:"error,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
+	Action event.Action `json:"action"`
+	// An explanation of the action.
+	Reason string `json:"reason,omitempty"`
+	// Why the object failed, or why the result is unknown.
+	Error *fault `json:"error,omitempty"`
+	// The server's warnings.
+	Warnings []string `json:"warnings,omitempty"`
 	// The fields that changed owners.
 	Fields []movedField `json:"fields,omitempty"`
 	// The fields that were left, each with the reason.
@@ -31,21 +34,27 @@ type givenObject struct {
 }
 
 type movedField struct {
-	Path string              `json:"path"`
+	// The path of the field.
+	Path string `json:"path"`
+	// The owner that gave the field.
 	From managedfields.Owner `json:"from"`
-	// To is omitted if the field was released.
+	// The receiver. Absent if the field was released.
 	To *managedfields.Owner `json:"to,omitempty"`
 	// The owner in from also keeps the field.
 	Shared bool `json:"shared,omitempty"`
 }
 
 type leftField struct {
-	Path  string              `json:"path"`
+	// The path of the field.
+	Path string `json:"path"`
+	// The owner that keeps the field.
 	Owner managedfields.Owner `json:"owner"`
-	Why   string              `json:"why"`
+	// The reason, for people.
+	Why string `json:"why"`
 }
 
 type nextApply struct {
+	// The receiver.
 	Manager string `json:"manager"`
 	// Manifest names the manifest that was read, if it was not passed by the user.
 	Manifest string `json:"manifest,omitempty"`
@@ -53,9 +62,9 @@ type nextApply struct {
 	Before []contestedPath `json:"conflictsBefore"`
 	// The conflicts of the next apply after the transfer.
 	After []contestedPath `json:"conflictsAfter"`
-	// Guarded and StillGuarded count the fields of the receiver's manifest that others own, before
-	// and after the transfer.
-	Guarded      int `json:"guardedBefore"`
+	// How many fields of the receiver's manifest others own before the transfer.
+	Guarded int `json:"guardedBefore"`
+	// How many fields of the receiver's manifest others own after the transfer.
 	StillGuarded int `json:"guardedAfter"`
 	// Values that the next apply overwrites.
 	Overwrites []changedPath `json:"overwrites,omitempty"`
@@ -63,7 +72,8 @@ type nextApply struct {
 	Removes []string `json:"removes,omitempty"`
 	// The server refuses the next apply for another reason than a conflict.
 	Refused *fault `json:"refused,omitempty"`
-	Error   *fault `json:"error,omitempty"`
+	// Why the next apply cannot be predicted.
+	Error *fault `json:"error,omitempty"`
 }
 
 func givenOf(g event.Given) givenObject {

@@ -14,6 +14,7 @@ import (
 
 type ownersResult struct {
 	header
+	// Each object with the owners of its fields.
 	Objects []ownedObject `json:"objects"`
 }
 
@@ -25,7 +26,8 @@ type ownedObject struct {
 	Managers []managerEntry `json:"managers,omitempty"`
 	// Each owned path once, with all its owners, and each path with no owner at or below it, with an
 	// empty list of owners.
-	Fields []ownedField  `json:"fields"`
+	Fields []ownedField `json:"fields"`
+	// The images that the Pods of a workload run.
 	Images []event.Image `json:"images,omitempty"`
 	// With --history: the recorded changes of owners, the newest first.
 	History *[]event.Transition `json:"history,omitempty"`
@@ -44,13 +46,15 @@ type ownedObject struct {
 
 type managerEntry struct {
 	managedfields.Owner
+	// The number of fields that the owner has in the object.
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path with its owners. If Owners is empty, neither the path nor anything below it
-// has an owner.
+// ownedField is a path with its owners.
 type ownedField struct {
-	Path   string                `json:"path"`
+	// The path of the field, such as .spec.replicas.
+	Path string `json:"path"`
+	// All owners of the path. Empty if neither the path nor anything below it has an owner.
 	Owners []managedfields.Owner `json:"owners"`
 	// The path is owned, but not there.
 	Absent bool `json:"absent,omitempty"`
@@ -161,9 +165,12 @@ type surveyResult struct {
 }
 
 type surveyFields struct {
+	// The number of fields.
 	Fields int `json:"fields"`
+	// How many of them another manager owns, too.
 	Shared int `json:"shared"`
-	Sole   int `json:"sole"`
+	// How many of them have no other owner.
+	Sole int `json:"sole"`
 }
 
 func fieldsOfSurvey(f event.Fields) surveyFields {
@@ -171,40 +178,53 @@ func fieldsOfSurvey(f event.Fields) surveyFields {
 }
 
 type surveyTotal struct {
+	// The name of the field manager.
 	Manager string `json:"manager"`
-	Kinds   int    `json:"kinds"`
-	Objects int    `json:"objects"`
+	// The number of kinds in which the manager owns fields.
+	Kinds int `json:"kinds"`
+	// The number of objects in which the manager owns fields.
+	Objects int `json:"objects"`
 	surveyFields
+	// With --expect: the manager was expected.
 	Expected *bool `json:"expected,omitempty"`
 }
 
 type surveyRow struct {
 	managedfields.Owner
-	Of      surveyKind `json:"of"`
-	Objects int        `json:"objects"`
+	// The kind of the objects.
+	Of surveyKind `json:"of"`
+	// The number of objects of the kind in which the owner has fields.
+	Objects int `json:"objects"`
 	surveyFields
 }
 
 type surveyKind struct {
+	// The API group. Absent for the core group.
 	Group string `json:"group,omitempty"`
-	Kind  string `json:"kind"`
+	// The kind.
+	Kind string `json:"kind"`
 }
 
 type surveyObject struct {
 	objectName
+	// The name of the field manager.
 	Manager string `json:"manager"`
 	surveyFields
+	// The fields in question, as the list that contains the entry describes.
 	Paths []event.FieldName `json:"paths"`
 }
 
 type surveyStale struct {
 	managedfields.Owner
-	Of      surveyKind `json:"of"`
-	Objects int        `json:"objects"`
+	// The kind of the objects.
+	Of surveyKind `json:"of"`
+	// The number of objects of the kind in which the owner has fields at that version.
+	Objects int `json:"objects"`
 }
 
 type unread struct {
 	objectName
+	// The reason.
 	Error *fault `json:"error"`
 }
 
@@ -292,7 +312,9 @@ func surveyObjectsOf(holdings []event.ObjectHolding) []surveyObject {
 
 type migrationResult struct {
 	header
-	DryRun  bool             `json:"dryRun,omitempty"`
+	// Set in a dry run.
+	DryRun bool `json:"dryRun,omitempty"`
+	// The objects with owners at versions that the server does not serve.
 	Objects []migratedObject `json:"objects"`
 	// Kinds and objects that could not be listed or read.
 	Unread []unread `json:"unread,omitempty"`
@@ -300,13 +322,17 @@ type migrationResult struct {
 
 type migratedObject struct {
 	objectName
+	// The owners that were rewritten, in their previous form.
 	Rewritten []managedfields.Owner `json:"rewritten"`
-	Left      []leftEntry           `json:"left,omitempty"`
-	Error     *fault                `json:"error,omitempty"`
+	// The owners that remain at their versions.
+	Left []leftEntry `json:"left,omitempty"`
+	// Why the object was not rewritten.
+	Error *fault `json:"error,omitempty"`
 }
 
 type leftEntry struct {
 	managedfields.Owner
+	// The owner's paths that the served version lacks. Absent if that version has no schema.
 	Unknown []event.FieldName `json:"unknown,omitempty"`
 }
 

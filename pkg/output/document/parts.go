@@ -15,10 +15,14 @@ import (
 // objectName contains the fields that name an object. Entries about objects embed it; in other
 // places, [object.Ref] writes the same fields.
 type objectName struct {
+	// The object's group and version, such as apps/v1.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
+	// The object's kind.
+	Kind string `json:"kind"`
+	// The object's namespace. Absent for a cluster-scoped object.
+	Namespace string `json:"namespace,omitempty"`
+	// The object's name. Empty if the entry is about the kind as a whole.
+	Name string `json:"name"`
 }
 
 func nameOf(ref object.Ref) objectName {
@@ -37,10 +41,12 @@ func objectOrNil(ref object.Ref) any {
 }
 
 type contestedPath struct {
+	// The path of the field, such as .spec.replicas.
 	Path string `json:"path"`
 	// The value in the manifest.
-	Yours any  `json:"yours"`
-	Live  *any `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	Yours any `json:"yours"`
+	// The value on the server. Absent if there is none; null is a value.
+	Live *any `json:"live,omitempty"`
 	// Both are spellings of one value.
 	Same bool `json:"sameValue,omitempty"`
 	// The owners of the live value.
@@ -52,24 +58,33 @@ type contestedPath struct {
 }
 
 type changedPath struct {
+	// The path of the field, such as .spec.replicas.
 	Path string `json:"path"`
 	// The value before; absent if there was none.
 	From *any `json:"from,omitempty"`
 	// The value after; absent if there is none.
 	To *any `json:"to,omitempty"`
-	// How the value changes: added, changed, or the name of the note above the diff, such as taken.
+	// How the value changes: added, removed, changed, taken (from its owners), contested (others own
+	// it, and the apply would conflict), released (you no longer own it, but it stays), or surplus
+	// (others have added it, and the manifest lacks it).
 	Change managedfields.ChangeKind `json:"change,omitempty"`
-	Atomic bool                     `json:"atomic,omitempty"`
-	Same   bool                     `json:"sameValue,omitempty"`
-	Owners []managedfields.Owner    `json:"owners,omitempty"`
+	// The value is owned as a whole, such as the list .rules of a ClusterRole.
+	Atomic bool `json:"atomic,omitempty"`
+	// Both are spellings of one value.
+	Same bool `json:"sameValue,omitempty"`
+	// The other owners of the field before the change.
+	Owners []managedfields.Owner `json:"owners,omitempty"`
 }
 
 // fault is an error: its message, the API server's reason if there is one, and the remedy if it is
 // known.
 type fault struct {
-	Reason  string `json:"reason,omitempty"`
+	// The API server's reason, such as Forbidden, if there is one.
+	Reason string `json:"reason,omitempty"`
+	// The error, for people. It may change in any release.
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	// The remedy, if it is known. Commands in it can be pasted.
+	Hint string `json:"hint,omitempty"`
 }
 
 func textsOf(paths []fieldpath.Path) []string {

@@ -14,6 +14,7 @@ import (
 
 type pastResult struct {
 	header
+	// Each object with its history.
 	Objects []pastObject `json:"objects"`
 }
 
@@ -26,7 +27,8 @@ type pastObject struct {
 	// How many transitions did not fit into the record.
 	Dropped int `json:"historyDropped,omitempty"`
 	// How many transitions the webhook could not record.
-	Lost     int             `json:"historyLost,omitempty"`
+	Lost int `json:"historyLost,omitempty"`
+	// When the webhook watched objects of this kind and namespace.
 	Coverage *event.Coverage `json:"historyCoverage,omitempty"`
 	// Why the history is unknown; replaces history.
 	Error *fault `json:"historyError,omitempty"`
@@ -40,8 +42,9 @@ type deletionsResult struct {
 	Deletions []deletionEntry `json:"deletions"`
 	// How many did not fit into the records.
 	Dropped int `json:"dropped,omitempty"`
-	// Time of the latest that did not fit.
-	Until    time.Time      `json:"droppedUntil,omitzero"`
+	// When the latest of them happened.
+	Until time.Time `json:"droppedUntil,omitzero"`
+	// When the webhook watched.
 	Coverage event.Coverage `json:"coverage"`
 	// Limits of the list.
 	Limits []string `json:"limits,omitempty"`
@@ -49,13 +52,15 @@ type deletionsResult struct {
 
 type deletionEntry struct {
 	objectName
+	// The UID of the deleted object.
 	UID string `json:"uid"`
 	// When the API server asked the webhook.
 	Asked time.Time `json:"asked,omitzero"`
 	// When the object was gone. Omitted if it may still exist.
 	Gone time.Time `json:"gone,omitzero"`
-	// One of user, controller, owner, namespace and unknown.
-	By   string `json:"by"`
+	// The cause: one of user, controller, owner, namespace and unknown.
+	By string `json:"by"`
+	// The user who asked for the deletion, if the webhook was asked.
 	User string `json:"user,omitempty"`
 	// True if several users asked at the same time.
 	Several bool `json:"several,omitempty"`
@@ -68,7 +73,9 @@ type deletionEntry struct {
 }
 
 type viaEntry struct {
+	// The kind of the owner, or Namespace.
 	Kind string `json:"kind"`
+	// The name of the owner or the namespace.
 	Name string `json:"name"`
 }
 
@@ -118,9 +125,12 @@ type revisionEntry struct {
 	Kept any `json:"kept,omitempty"`
 	// True if the object has this template now.
 	Live bool `json:"live,omitempty"`
-	// One of created, restart, undo, image-policy, images, template and unknown.
+	// One of created, restart (by kubectl rollout restart), undo (the template of an earlier revision),
+	// image-policy (by a manager that sets only images), images (only images changed), template (another
+	// change) and unknown (the revision before is no longer kept).
 	Reason event.RollReason `json:"reason"`
-	Time   time.Time        `json:"time,omitzero"`
+	// When the revision was made. Absent if unknown.
+	Time time.Time `json:"time,omitzero"`
 	// Present if the time is unknown: the revision is newer.
 	After time.Time `json:"after,omitzero"`
 	// The revision that an undo restores.
@@ -128,8 +138,9 @@ type revisionEntry struct {
 	// The revision with which changes compares.
 	Since int64 `json:"since,omitempty"`
 	// The annotation kubernetes.io/change-cause.
-	ChangeCause string           `json:"changeCause,omitempty"`
-	Changes     []revisionChange `json:"changes"`
+	ChangeCause string `json:"changeCause,omitempty"`
+	// The changed paths of the template.
+	Changes []revisionChange `json:"changes"`
 }
 
 type revisionChange struct {
@@ -138,8 +149,10 @@ type revisionChange struct {
 	Order bool `json:"order,omitempty"`
 	// Null if it is unknown; owners then has the present owners of the value.
 	Writer *managedfields.Owner `json:"writer"`
-	Time   time.Time            `json:"time,omitzero"`
-	User   string               `json:"user,omitempty"`
+	// When the path was written. Absent if unknown.
+	Time time.Time `json:"time,omitzero"`
+	// The user who wrote the path. Absent if unknown.
+	User string `json:"user,omitempty"`
 }
 
 // NewPast returns the document of the "history" verb.

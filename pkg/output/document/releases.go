@@ -13,20 +13,27 @@ import (
 
 type releasesResult struct {
 	header
-	Namespace string          `json:"namespace,omitempty"`
-	Releases  []releaseResult `json:"releases"`
-	Unread    []unread        `json:"unread,omitempty"`
+	// The namespace, if only one was examined.
+	Namespace string `json:"namespace,omitempty"`
+	// The releases; docs/releases.md explains their fields in full.
+	Releases []releaseResult `json:"releases"`
+	// Where releases could not be read.
+	Unread []unread `json:"unread,omitempty"`
 }
 
 type releaseResult struct {
+	// The namespace of the release.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	// The name of the release.
+	Name string `json:"name"`
 	// Where Helm stores the release: secret or configmap, as in HELM_DRIVER.
 	Driver string `json:"driver,omitempty"`
 	// A release of this name is also stored in the other place.
-	Twice    bool   `json:"twice,omitempty"`
-	Revision int    `json:"revision"`
-	Status   string `json:"status,omitempty"`
+	Twice bool `json:"twice,omitempty"`
+	// The newest revision.
+	Revision int `json:"revision"`
+	// The status of that revision in Helm, such as deployed or failed.
+	Status string `json:"status,omitempty"`
 	// The field manager of the upgrade that is forecast, such as helm or helm-controller.
 	Manager string `json:"manager"`
 	// True if Flux upgrades the release, which forces conflicts.
@@ -35,25 +42,32 @@ type releaseResult struct {
 	ServerSide bool `json:"serverSide"`
 	// Which manifest was read.
 	Manifest string `json:"manifest"`
-	Objects  int    `json:"objects"`
-	// One of ready, fails and unknown.
+	// The number of objects in the manifest.
+	Objects int `json:"objects"`
+	// The expected result of the next upgrade: one of ready, fails and unknown.
 	Forecast event.UpgradeForecast `json:"forecast"`
 	// Conflicts are those of a server-side upgrade, also for a release that is upgraded client-side.
 	Conflicts []releaseConflicts `json:"conflicts"`
 	// The fields that a client-side upgrade sets.
 	Overwrites []releaseConflicts `json:"overwrites,omitempty"`
-	// The fields of other owners that a client-side upgrade removes. Yours is the value afterwards.
-	Removes  []releaseConflicts `json:"removes,omitempty"`
-	Refused  *fault             `json:"refused,omitempty"`
-	Refusals []unread           `json:"refusals,omitempty"`
+	// The fields of other owners that a client-side upgrade removes; yours is the value afterwards.
+	Removes []releaseConflicts `json:"removes,omitempty"`
+	// Why Helm refuses every upgrade, such as an operation in progress.
+	Refused *fault `json:"refused,omitempty"`
+	// The objects that Helm or the server refuses for another reason than a conflict.
+	Refusals []unread `json:"refusals,omitempty"`
 	// The objects that are refused only with --server-side=true.
-	RefusalsServerSide []unread     `json:"refusalsServerSide,omitempty"`
-	Unread             []unread     `json:"unread,omitempty"`
-	Gone               []objectName `json:"gone,omitempty"`
-	Deleted            []objectName `json:"deletes,omitempty"`
+	RefusalsServerSide []unread `json:"refusalsServerSide,omitempty"`
+	// The objects that could not be read.
+	Unread []unread `json:"unread,omitempty"`
+	// The objects that the upgrade creates again.
+	Gone []objectName `json:"gone,omitempty"`
+	// The objects that the upgrade deletes, because the next manifest lacks them.
+	Deleted []objectName `json:"deletes,omitempty"`
 	// The objects whose replicas the upgrade sets, although an autoscaler sets them, too.
-	Autoscaled []objectName    `json:"autoscaled,omitempty"`
-	Foreign    []foreignObject `json:"foreign,omitempty"`
+	Autoscaled []objectName `json:"autoscaled,omitempty"`
+	// The objects that carry the marks of another release.
+	Foreign []foreignObject `json:"foreign,omitempty"`
 	// The objects that only failed revisions contain.
 	Orphans []orphan `json:"orphans,omitempty"`
 	// The fields that only a failed revision set, and that the upgrade does not change.
@@ -65,11 +79,13 @@ type releaseResult struct {
 
 type releaseConflicts struct {
 	objectName
+	// The fields, each with both values and the owners.
 	Paths []contestedPath `json:"paths"`
 }
 
 type foreignObject struct {
 	objectName
+	// The release that the object belongs to by its marks.
 	Owner string `json:"owner"`
 	// The owner is not installed.
 	Absent bool `json:"absent,omitempty"`
@@ -85,6 +101,7 @@ type orphan struct {
 
 type leftover struct {
 	objectName
+	// The fields.
 	Paths []string `json:"paths"`
 	// The last failed revision that set them.
 	Revision int `json:"revision"`

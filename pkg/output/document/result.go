@@ -14,21 +14,23 @@ import (
 )
 
 type result[T any] struct {
+	// The version of the document's format.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	// The kind of the document.
+	Kind string `json:"kind"`
 	// The ID of the run, with which the Audit-IDs of its requests begin.
 	Run *string `json:"run,omitempty"`
 	// Set in a dry run.
 	DryRun bool `json:"dryRun,omitempty"`
-	// The digest of all changes, for --confirm.
+	// For diff: the digest of all changes, for apply --confirm.
 	Digest string `json:"digest,omitempty"`
-	// A salted digest of the values of Secrets.
+	// For diff: a salted digest of the values of Secrets.
 	Values string `json:"values,omitempty"`
 	// The cluster of a diff.
 	Cluster *event.Cluster `json:"cluster,omitempty"`
 	// Why the run was refused because of --confirm.
 	Error *fault `json:"error,omitempty"`
-	// The parent of a set that this run creates.
+	// The object that stores the set, if this run creates one with --apply-set.
 	NewSet *object.Ref `json:"newSet,omitempty"`
 	// Warnings about the run as a whole.
 	Warnings []string `json:"warnings,omitempty"`
@@ -38,11 +40,12 @@ type result[T any] struct {
 	LeftOut []*fault `json:"leftOut,omitempty"`
 	// The Helm hooks that were skipped.
 	HelmHooks []hookEntry `json:"helmHooks,omitempty"`
-	// Each cause of stuck -A once, with the objects that it holds.
+	// For stuck without names: each cause once, with the objects that it holds.
 	Roots []rootEntry `json:"roots,omitempty"`
-	// Every object, in the order of the plan.
+	// Every object of the input, in the order of the plan. For stuck: the objects that are terminating.
 	Objects []T `json:"objects"`
-	// The number of objects for each action.
+	// The number of objects for each action. For stuck: the number of stuck objects and, if some could
+	// not be read, of unknown ones.
 	Summary any `json:"summary"`
 }
 
@@ -175,8 +178,10 @@ func (s summary) MarshalJSON() ([]byte, error) {
 
 type hookEntry struct {
 	objectName
-	Source string   `json:"source,omitempty"`
-	Hooks  []string `json:"hooks"`
+	// File and line of the manifest.
+	Source string `json:"source,omitempty"`
+	// When Helm applies the object, such as pre-install.
+	Hooks []string `json:"hooks"`
 }
 
 func hooksOf(hooks []event.Hook) []hookEntry {
@@ -195,9 +200,12 @@ const (
 )
 
 type header struct {
+	// The version of the document's format.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Run        string `json:"run,omitempty"`
+	// The kind of the document.
+	Kind string `json:"kind"`
+	// The ID of the run, with which the Audit-IDs of its requests begin.
+	Run string `json:"run,omitempty"`
 }
 
 func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
@@ -206,7 +214,9 @@ func newOwnersHeader(b output.Base, kind string) header { return header{ownersVe
 
 type rootEntry struct {
 	event.Cause
-	Count int          `json:"count"`
+	// The number of objects that the cause blocks.
+	Count int `json:"count"`
+	// The objects that the cause blocks.
 	Holds []object.Ref `json:"holds"`
 }
 
@@ -256,10 +266,15 @@ func allWarnings(from byObject[string]) []string {
 }
 
 type decidedEntry struct {
-	Path    string `json:"path"`
+	// The path that the decision is about.
+	Path string `json:"path"`
+	// One of yielded, taken, left and overruled.
 	Outcome string `json:"outcome"`
-	By      string `json:"by"`
-	Choice  string `json:"choice,omitempty"`
+	// The source of the decision: --yield, --take, k8sconnect.io/yield, a position such as
+	// k8sconnect.yaml:3:3, or built-in.
+	By string `json:"by"`
+	// The choice as you wrote it. Absent for built-in.
+	Choice string `json:"choice,omitempty"`
 }
 
 // builtIn is the source of a decision made by the built-in table rather than by the user.

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/schemas"
 )
 
@@ -19,7 +21,7 @@ var update = flag.Bool("update", false, "write docs/schemas")
 // scripts against them.
 func TestSchemas(t *testing.T) {
 	const root = "../../.."
-	g := schemas.Generator{Root: root}
+	g := schemas.Generator{Root: root, Written: map[reflect.Type]reflect.Type{reflect.TypeFor[object.Ref](): reflect.TypeFor[objectName]()}}
 	for kind, tt := range map[string]struct {
 		version  string
 		document any

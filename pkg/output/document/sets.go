@@ -8,13 +8,17 @@ import (
 
 type setsResult struct {
 	header
+	// The sets, each with its members and runs.
 	Sets []setEntry `json:"sets"`
 }
 
 type setEntry struct {
-	Parent  object.Ref `json:"parent"`
-	ID      string     `json:"id"`
-	Tooling string     `json:"tooling,omitempty"`
+	// The object that stores the set.
+	Parent object.Ref `json:"parent"`
+	// The ID of the set, which its members have as the label applyset.kubernetes.io/part-of.
+	ID string `json:"id"`
+	// The tool that writes the set, as NAME/VERSION.
+	Tooling string `json:"tooling,omitempty"`
 	// The declared kinds.
 	Kinds []string `json:"kinds"`
 	// The declared namespaces.
@@ -25,18 +29,19 @@ type setEntry struct {
 	Lock *event.Lock `json:"lock,omitempty"`
 	// The plugin's last run on the set.
 	LastRun *event.SetRun `json:"lastRun,omitempty"`
-	// The kept runs, of sets NAME.
+	// With sets NAME: the runs that sets rollback --to can restore.
 	Runs []event.SetRun `json:"runs,omitempty"`
-	// Error is the reason why the members are unknown. Fault is the reason why we must not change
-	// the set.
+	// Why the members are unknown.
 	Error *fault `json:"error,omitempty"`
+	// Why the plugin must not change the set.
 	Fault *fault `json:"fault,omitempty"`
 }
 
 type memberEntry struct {
 	objectName
-	// Absent if readiness is unknown.
-	Ready  *bool  `json:"ready,omitempty"`
+	// The member is ready. Absent if readiness is unknown.
+	Ready *bool `json:"ready,omitempty"`
+	// Why the member is not ready, or why its readiness is unknown.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -24,35 +24,73 @@ func NewStream(b output.Base, actions []event.Action) output.Results {
 
 // streamLine contains the fields of all types of lines. Each type sets its own.
 type streamLine struct {
-	Time        string          `json:"time"`
-	Type        string          `json:"type"`
-	Run         string          `json:"run,omitempty"`
-	DryRun      bool            `json:"dryRun,omitempty"`
-	Phases      []streamPhase   `json:"phases,omitempty"`
-	Phase       *streamPhase    `json:"phase,omitempty"`
-	Object      any             `json:"object,omitempty"`
-	Text        string          `json:"text,omitempty"`
-	Done        *int            `json:"done,omitempty"`
-	Total       *int            `json:"total,omitempty"`
-	Root        *rootEntry      `json:"root,omitempty"`
-	Images      []event.Image   `json:"images,omitempty"`
-	Remark      *event.Remarked `json:"remark,omitempty"`
-	Decided     []decidedEntry  `json:"decided,omitempty"`
-	For         string          `json:"for,omitempty"`
-	Error       *fault          `json:"error,omitempty"`
-	HelmHooks   []hookEntry     `json:"helmHooks,omitempty"`
-	InSeconds   *float64        `json:"inSeconds,omitempty"`
-	LeftSeconds *float64        `json:"leftSeconds,omitempty"`
-	Within      float64         `json:"withinSeconds,omitempty"`
-	Summary     *summary        `json:"summary,omitempty"`
-	Digest      string          `json:"digest,omitempty"`
-	Cluster     *event.Cluster  `json:"cluster,omitempty"`
+	// The time of the event, in UTC, with milliseconds.
+	Time string `json:"time"`
+	// The event: planned (the first line), phaseStarted, started (work on an object begins), applied,
+	// compared, given, deleted, waited (results for an object), decided, remarked, warned, judged,
+	// stalled, going, stuck, root, runs, awaited (a selector found the object), reviewed, refused,
+	// rollingBack, rolledBack, leftOut, helmHooks, setBegun, retrying, waiting, or finished (the last
+	// line). Ignore types that you do not know.
+	Type string `json:"type"`
+	// For planned: the ID of the run.
+	Run string `json:"run,omitempty"`
+	// For planned: set in a dry run.
+	DryRun bool `json:"dryRun,omitempty"`
+	// For planned: the phases of the run.
+	Phases []streamPhase `json:"phases,omitempty"`
+	// For phaseStarted: the phase.
+	Phase *streamPhase `json:"phase,omitempty"`
+	// The object that the line is about, with apiVersion, kind, namespace and name. Results also have the
+	// fields of an object in the verb's document: applied of an ApplyResult, compared of a DiffResult,
+	// given of a GiveResult, deleted of a DeleteResult, stuck of a StuckResult, waited of a WaitResult, and
+	// rolledBack those of rollback in an ApplyResult. judged has the object's conditions, met or not;
+	// stalled has its causes, and since, the time of its last change. For setBegun: the object that stores
+	// the new set. If warned, remarked or retrying has no object, it concerns the whole run.
+	Object any `json:"object,omitempty"`
+	// For warned: the warning. For going: the progress of a terminating object.
+	Text string `json:"text,omitempty"`
+	// For going without text: how many of the objects in the terminating object are gone.
+	Done *int `json:"done,omitempty"`
+	// For going without text: the number of objects in the terminating object. For rollingBack: the
+	// number of objects.
+	Total *int `json:"total,omitempty"`
+	// For root: a cause with the objects that it blocks, as in a StuckResult.
+	Root *rootEntry `json:"root,omitempty"`
+	// For runs: the images that the Pods of a workload run.
+	Images []event.Image `json:"images,omitempty"`
+	// For remarked: the remark.
+	Remark *event.Remarked `json:"remark,omitempty"`
+	// For decided, with -v 1: what decided each path.
+	Decided []decidedEntry `json:"decided,omitempty"`
+	// For waiting: the condition that blocks the run.
+	For string `json:"for,omitempty"`
+	// For refused: why the run was refused because of --confirm. For rollingBack: why the run rolls back
+	// its writes. For leftOut: the part of the input that --skip-invalid skips. For retrying: why the
+	// request failed.
+	Error *fault `json:"error,omitempty"`
+	// For helmHooks: the Helm hooks that are skipped.
+	HelmHooks []hookEntry `json:"helmHooks,omitempty"`
+	// For retrying: the seconds until the next attempt.
+	InSeconds *float64 `json:"inSeconds,omitempty"`
+	// For retrying: the seconds that remain for retries.
+	LeftSeconds *float64 `json:"leftSeconds,omitempty"`
+	// For waiting and rollingBack: the time limit in seconds, if there is one.
+	Within float64 `json:"withinSeconds,omitempty"`
+	// For finished: the number of objects for each action.
+	Summary *summary `json:"summary,omitempty"`
+	// For reviewed: the digest of all changes, for apply --confirm.
+	Digest string `json:"digest,omitempty"`
+	// For reviewed: the cluster of the diff.
+	Cluster *event.Cluster `json:"cluster,omitempty"`
 }
 
 type streamPhase struct {
-	Index *int   `json:"index,omitempty"`
-	Name  string `json:"name"`
-	Total int    `json:"total"`
+	// The position in the list of phases, from 0. Absent in that list.
+	Index *int `json:"index,omitempty"`
+	// The name of the phase, such as workloads.
+	Name string `json:"name"`
+	// The number of objects in the phase.
+	Total int `json:"total"`
 }
 
 func (s *stream) Handle(e event.Event) {

@@ -12,21 +12,24 @@ import (
 
 type stuckObject struct {
 	objectName
-	// For delete: what happened to the object.
+	// For delete: deleted (it is gone), terminating (accepted, but it still exists), absent (it did not
+	// exist, and --ignore-not-found accepts that), failed (refused, or it did not exist), skipped (an
+	// object that must be deleted first still exists), unknown, or kept (for sets delete: it changed
+	// after the run had read it).
 	Action event.Action `json:"action,omitempty"`
 	// File and line of the manifest.
 	Source string `json:"source,omitempty"`
 	// Set in a dry run.
 	DryRun bool `json:"dryRun,omitempty"`
-	// The server's value, for a terminating object.
+	// For a terminating object: when its deletion was requested, by the server's clock.
 	DeletionTimestamp time.Time `json:"deletionTimestamp,omitzero"`
-	// An explanation, such as why the server did not check the object.
+	// An explanation, such as why the object was kept.
 	Reason string `json:"reason,omitempty"`
-	// Why the object failed. For a conflict: why taking every path would not help.
+	// Why the object failed, or why nothing is known about it.
 	Error *fault `json:"error,omitempty"`
 	// The server's warnings.
 	Warnings []string `json:"warnings,omitempty"`
-	// Why the object is not ready or not gone, the most important first.
+	// Why the object is not gone, the most important first.
 	Causes []event.Cause `json:"causes,omitempty"`
 }
 

@@ -11,6 +11,7 @@ import (
 
 type unreadyResult struct {
 	header
+	// The namespace, if only one was examined.
 	Namespace string `json:"namespace,omitempty"`
 	// Each cause once, with the objects that it holds.
 	Roots []rootEntry `json:"roots,omitempty"`
@@ -26,20 +27,28 @@ type unreadyResult struct {
 }
 
 type unreadySummary struct {
-	Read        int `json:"read"`
-	Kinds       int `json:"kinds"`
-	Unready     int `json:"unready"`
-	Unclear     int `json:"unclear"`
+	// The number of objects that were read.
+	Read int `json:"read"`
+	// The number of kinds that were read.
+	Kinds int `json:"kinds"`
+	// The number of objects that are not ready.
+	Unready int `json:"unready"`
+	// The number of objects whose kind does not show whether they are ready.
+	Unclear int `json:"unclear"`
+	// The number of objects that are being deleted. They are not listed.
 	Terminating int `json:"terminating"`
 }
 
 type unreadyObject struct {
 	objectName
 	// It will not become ready without intervention.
-	Failed  bool          `json:"failed,omitempty"`
-	Reason  string        `json:"reason,omitempty"`
-	Message string        `json:"message,omitempty"`
-	Causes  []event.Cause `json:"causes,omitempty"`
+	Failed bool `json:"failed,omitempty"`
+	// Why the object is not ready, for programs.
+	Reason string `json:"reason,omitempty"`
+	// Why the object is not ready, for people.
+	Message string `json:"message,omitempty"`
+	// The causes, the most important first.
+	Causes []event.Cause `json:"causes,omitempty"`
 }
 
 type remarkOf struct {

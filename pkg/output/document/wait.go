@@ -67,34 +67,55 @@ func conditionTexts(conditions []conditionEntry) []string {
 
 type waitedObject struct {
 	objectName
-	// The time of the last progress, if stalled.
+	// Only in a stream, for an object without progress: the time of its last change.
 	Since *metav1.Time `json:"since,omitempty"`
 	waitEntry
-	Images   []event.Image    `json:"images,omitempty"`
-	Warnings []string         `json:"warnings,omitempty"`
-	Remarks  []event.Remarked `json:"remarks,omitempty"`
+	// The images that the Pods of a workload run. At most ten workloads are examined.
+	Images []event.Image `json:"images,omitempty"`
+	// Warnings about the object.
+	Warnings []string `json:"warnings,omitempty"`
+	// Remarks about an object that is ready, but cannot work; see docs/unready.md.
+	Remarks []event.Remarked `json:"remarks,omitempty"`
 }
 
 type waitEntry struct {
-	// Empty during the wait.
-	Result     event.Action     `json:"result,omitempty"`
-	Reason     string           `json:"reason,omitempty"`
-	Any        bool             `json:"any,omitempty"`
+	// The result: met; failed (a --fail-on condition was met, the object can no longer become ready, or
+	// a cause lasted too long); timeout (not met in time, or missing for too long); unmet (not met when
+	// another object ended the wait, or with --local); deleted (found by --all or --field-selector, and
+	// deleted before it met its conditions); unselected (found by labels, and deleted or relabeled);
+	// unknown. Absent during the wait.
+	Result event.Action `json:"result,omitempty"`
+	// An explanation, for example that the object does not exist, or which time limit applied.
+	Reason string `json:"reason,omitempty"`
+	// Meeting one of the conditions is enough, as with --any.
+	Any bool `json:"any,omitempty"`
+	// The conditions, met or not, as they were last judged.
 	Conditions []conditionEntry `json:"conditions,omitempty"`
-	Causes     []event.Cause    `json:"causes,omitempty"`
-	Error      *fault           `json:"error,omitempty"`
+	// Why the object does not meet its conditions, the most important first.
+	Causes []event.Cause `json:"causes,omitempty"`
+	// Why the result is unknown.
+	Error *fault `json:"error,omitempty"`
 }
 
 type conditionEntry struct {
-	For     string         `json:"for,omitempty"`
-	FailOn  string         `json:"failOn,omitempty"`
-	Met     bool           `json:"met"`
-	Failed  bool           `json:"failed,omitempty"`
-	Reason  string         `json:"reason,omitempty"`
-	Message string         `json:"message,omitempty"`
-	Values  map[string]any `json:"values,omitempty"`
-	Absent  []string       `json:"absent,omitempty"`
-	Error   *fault         `json:"error,omitempty"`
+	// The condition, as in --for. Absent for a --fail-on condition.
+	For string `json:"for,omitempty"`
+	// The condition, as in --fail-on: the wait fails if it is met.
+	FailOn string `json:"failOn,omitempty"`
+	// The object meets the condition.
+	Met bool `json:"met"`
+	// The condition will not be met without intervention.
+	Failed bool `json:"failed,omitempty"`
+	// Why the condition is not met, for programs.
+	Reason string `json:"reason,omitempty"`
+	// Why the condition is not met, for people.
+	Message string `json:"message,omitempty"`
+	// The values that the condition read from the object, by expression.
+	Values map[string]any `json:"values,omitempty"`
+	// The paths in the condition that do not exist in the object.
+	Absent []string `json:"absent,omitempty"`
+	// Why the condition could not be evaluated.
+	Error *fault `json:"error,omitempty"`
 }
 
 func waitedOf(w event.Waited) waitedObject {
