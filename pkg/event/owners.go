@@ -99,7 +99,8 @@ type Gap struct {
 type Transition struct {
 	// Path is the path of the field.
 	Path string `json:"path"`
-	// Kind is the kind of the last occurrence: taken, released, given or lost.
+	// Kind is the kind of the last occurrence: taken, released, given or lost; see
+	// docs/owners.md.
 	Kind string `json:"change"`
 	// From lists the owners before the last occurrence.
 	From []managedfields.Owner `json:"from"`

@@ -35,7 +35,7 @@ type NoSets struct {
 type SetRun struct {
 	// ID is the ID of the run. For a kept run, sets rollback --to takes it.
 	ID string `json:"id,omitempty"`
-	// Who is the user, with the machine.
+	// The user and the machine of the run.
 	Who string `json:"who,omitempty"`
 	// Result is "applied", "failed", "rolledBack", "refused", "running", or "unfinished", which
 	// means that the run was killed.

@@ -27,10 +27,11 @@ type streamLine struct {
 	// The time of the event, in UTC, with milliseconds.
 	Time string `json:"time"`
 	// The event: planned (the first line), phaseStarted, started (work on an object begins), applied,
-	// compared, given, deleted, waited (results for an object), decided, remarked, warned, judged,
-	// stalled, going, stuck, root, runs, awaited (a selector found the object), reviewed, refused,
-	// rollingBack, rolledBack, leftOut, helmHooks, setBegun, retrying, waiting, or finished (the last
-	// line). Ignore types that you do not know.
+	// compared, given, deleted, waited (results for an object), decided, remarked, warned, awaited (a
+	// selector found the object), judged (its conditions), stalled (it makes no progress), going (a
+	// deletion makes progress), stuck (a deletion makes none), root, runs (the images of a workload),
+	// reviewed, refused, rollingBack, rolledBack, leftOut, helmHooks, setBegun, retrying, waiting, or
+	// finished (the last line). Ignore types that you do not know.
 	Type string `json:"type"`
 	// For planned: the ID of the run.
 	Run string `json:"run,omitempty"`
