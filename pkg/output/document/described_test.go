@@ -78,6 +78,19 @@ func TestEachValueIsDescribed(t *testing.T) {
 	}
 }
 
+// The page on output links each schema.
+func TestEachSchemaIsLinked(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/output.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind := range published(t) {
+		if link := "[" + kind + "](schemas/" + kind + ".json)"; !strings.Contains(string(page), link) {
+			t.Errorf("docs/output.md lacks %s", link)
+		}
+	}
+}
+
 func published(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("../../../docs/schemas/*.json")
