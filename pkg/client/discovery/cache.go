@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,12 +63,32 @@ func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 		return &Cache{live: client}, nil
 	}
 	dir := filepath.Join(cacheDir, "discovery", hostFolder(config.Host))
+	config = rest.CopyConfig(config)
+	config.Wrap(unconditional)
 	client, err := disk.NewCachedDiscoveryClientForConfig(config, dir, filepath.Join(cacheDir, "http"), cacheFor)
 	if err != nil {
 		return nil, err
 	}
 	return &Cache{live: discovery.NewDiscoveryClient(client.RESTClient()), disk: store{dir}}, nil
 }
+
+// unconditional removes If-Modified-Since, which the cache on disk adds if kubectl or we have stored a response.
+// The list of schema documents has no ETag, and its time of modification is in seconds: after a second change
+// within one second, the API server would answer "not modified" until the next one.
+func unconditional(next http.RoundTripper) http.RoundTripper {
+	return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		if req.Header.Get("If-Modified-Since") != "" && req.Header.Get("If-None-Match") == "" {
+			req = req.Clone(req.Context())
+			req.Header.Del("If-Modified-Since")
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripperFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func hostFolder(host string) string {
 	host = strings.Replace(strings.Replace(host, "https://", "", 1), "http://", "", 1)
