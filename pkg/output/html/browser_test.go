@@ -132,8 +132,8 @@ func (b *browser) ask(method string, params any, into any) {
 	}
 }
 
-// open goes to a page.
-func (b *browser) open(url string) {
+// open goes to a page, which runs the scripts before its own.
+func (b *browser) open(url string, scripts ...string) {
 	b.t.Helper()
 	var target struct {
 		TargetID string `json:"targetId"`
@@ -144,6 +144,10 @@ func (b *browser) open(url string) {
 	}
 	b.ask("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
+	b.ask("Page.enable", nil, nil)
+	for _, script := range scripts {
+		b.ask("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
+	}
 	b.ask("Page.navigate", map[string]any{"url": url}, nil) // It answers once the page is loaded.
 	b.eval(`new Promise(done => document.readyState === 'complete' ? done('') : addEventListener('load', () => done('')))`)
 }

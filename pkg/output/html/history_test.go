@@ -246,16 +246,13 @@ func openPage(t *testing.T, name, page string) (*browser, func()) {
 		_, _ = w.Write([]byte(page))
 	}))
 	t.Cleanup(server.Close)
-	b.open(server.URL + "/page")
-	b.ask("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
+	b.open(server.URL+"/page", `
 	  window.faults = [];
 	  addEventListener('error', e => window.faults.push(String(e.message)), true);
 	  addEventListener('securitypolicyviolation', e => window.faults.push(e.violatedDirective + ' ' + e.blockedURI));
-	  for (const level of ['error', 'warn']) { const old = console[level]; console[level] = (...all) => { window.faults.push(all.join(' ')); old(...all); }; }`}, nil)
-	b.ask("Page.enable", nil, nil)
-	b.eval(`new Promise(done => { setTimeout(() => location.reload(), 0); done('') })`)
-	for b.eval(`Boolean(window.faults) && document.readyState === 'complete'`) != "true" {
-		time.Sleep(10 * time.Millisecond)
+	  for (const level of ['error', 'warn']) { const old = console[level]; console[level] = (...all) => { window.faults.push(all.join(' ')); old(...all); }; }`)
+	if b.eval(`Boolean(window.faults)`) != "true" {
+		t.Fatal("the page did not run the script that notes its faults")
 	}
 	return b, func() {
 		picture := func(file string) {
