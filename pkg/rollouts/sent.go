@@ -98,6 +98,9 @@ func name(changes []event.RevisionChange, writes []event.Rollout) {
 		c := &changes[i]
 		if user != "" {
 			c.User = user
+			if !at.IsZero() { // One write, whether its manager is known or not.
+				c.Time = at
+			}
 		}
 		if writer != nil {
 			c.Writer, c.Time = writer, at

@@ -163,7 +163,10 @@ func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target
 		if len(past.Deletions) > 0 {
 			return past, nil
 		}
-		return past, errors.Join(err, recordErr)
+		if recordErr != nil {
+			err = object.Hinted(object.HintOf(recordErr), "%w; it is unknown whether it was deleted: %v", err, recordErr)
+		}
+		return past, err
 	}
 	past.Records = owners.Past(ctx, reader, reader.Now, u)
 	kind, rolls := rollouts.KeptIn(t.Kind.GVK.GroupKind())

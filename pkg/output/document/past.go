@@ -106,12 +106,13 @@ func deletionsOf(all []event.Deletion) []deletionEntry {
 // NewDeletionsMarkdown returns the Markdown output of deletions.
 func NewDeletionsMarkdown(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deletions) string {
+		now := b.Now()
 		var b strings.Builder
 		b.WriteString("| Deletion | Cause | Last owners |\n| --- | --- | --- |\n")
 		for _, one := range d.Found {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", inMarkdown(format.DeletionHead(one)), inMarkdown(format.DeletionCause(one)), inMarkdown(format.OwnerList(one.Owners, time.Time{})))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", inMarkdown(format.DeletionHead(one)), inMarkdown(format.DeletionCauseAt(one)), inMarkdown(format.OwnerList(one.Owners, time.Time{})))
 		}
-		for _, line := range format.DeletionsDropped(d) {
+		for _, line := range format.DeletionsSummary(d, now) {
 			b.WriteString("\n" + inMarkdown(line) + "\n")
 		}
 		return b.String()

@@ -45,23 +45,36 @@ func DeletionCause(d event.Deletion) string {
 	return "user unknown: the API server did not ask the webhook"
 }
 
-// DeletionLines returns a deletion for people.
-func DeletionLines(d event.Deletion) []string {
+// DeletionCauseAt is like DeletionCause, with the time of the request if the object went later.
+func DeletionCauseAt(d event.Deletion) string {
 	cause := DeletionCause(d)
 	if !d.Gone.IsZero() && !d.Asked.IsZero() && d.Gone.Sub(d.Asked) >= time.Second {
 		cause += ", asked at " + Stamp(d.Asked)
 	}
-	lines := []string{DeletionHead(d), "    " + cause}
+	return cause
+}
+
+// DeletionLines returns a deletion for people.
+func DeletionLines(d event.Deletion) []string {
+	lines := []string{DeletionHead(d), "    " + DeletionCauseAt(d)}
 	if owners := OwnerList(d.Owners, time.Time{}); owners != "" {
 		lines = append(lines, "    last owners: "+owners)
 	}
 	return lines
 }
 
-// DeletionsDropped says what is missing from a list of deletions.
-func DeletionsDropped(d event.Deletions) []string {
-	if d.Dropped == 0 {
-		return nil
+// DeletionsSummary counts a list of deletions, and says what may be missing from it.
+func DeletionsSummary(d event.Deletions, now time.Time) []string {
+	count := text.Count(len(d.Found), "deletion") + text.Printable(d.Where)
+	if !d.From.IsZero() {
+		count += " since " + Moment(d.From, now)
 	}
-	return []string{text.Count(d.Dropped, "more deletion") + " did not fit into the records, the latest at " + Stamp(d.Until)}
+	lines := append([]string{count}, Coverage(d.Coverage, now)...)
+	for _, limit := range d.Limits {
+		lines = append(lines, text.Printable(limit))
+	}
+	if d.Dropped > 0 {
+		lines = append(lines, text.Count(d.Dropped, "more deletion")+" did not fit into the records, the latest at "+Stamp(d.Until))
+	}
+	return lines
 }

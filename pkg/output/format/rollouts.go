@@ -101,9 +101,13 @@ func RevisionValues(c managedfields.Change) string {
 
 // RevisionWriter says who made a change, as far as that is known.
 func RevisionWriter(c event.RevisionChange, now time.Time) string {
+	at := ""
+	if !c.Time.IsZero() {
+		at = ", " + Stamp(c.Time)
+	}
 	if c.Writer == nil {
 		if c.User != "" {
-			return "by the user " + text.Printable(c.User) + "; manager unknown"
+			return "by the user " + text.Printable(c.User) + at + "; manager unknown"
 		}
 		if owners := OwnerList(c.Owners, now); owners != "" {
 			return "writer unknown; owned now by " + owners
@@ -112,9 +116,5 @@ func RevisionWriter(c event.RevisionChange, now time.Time) string {
 	}
 	by := *c.Writer
 	by.Time = time.Time{}
-	out := "by " + Owner(by, now)
-	if !c.Time.IsZero() {
-		out += ", " + Stamp(c.Time)
-	}
-	return out + "; user: " + cmp.Or(text.Printable(c.User), "unknown")
+	return "by " + Owner(by, now) + at + "; user: " + cmp.Or(text.Printable(c.User), "unknown")
 }

@@ -26,11 +26,7 @@ func NewDeletions(b output.Base) output.Results {
 		if len(d.Found) > 0 {
 			out.WriteString("\n")
 		}
-		lines := append([]string{text.Count(len(d.Found), "deletion") + text.Printable(d.Where) + sinceFrom(d.From, b.Now())}, format.Coverage(d.Coverage, b.Now())...)
-		for _, limit := range d.Limits {
-			lines = append(lines, text.Printable(limit))
-		}
-		format.Below(&out, append(lines, format.DeletionsDropped(d)...), "", b.Width)
+		format.Below(&out, format.DeletionsSummary(d, b.Now()), "", b.Width)
 		return out.String()
 	})
 }
