@@ -85,6 +85,14 @@ func (tr *trial) come() {
 	}
 	tr.full = tr.full || before
 	tr.add(o, n, tr.now)
+	tr.settled()
+}
+
+// settled makes the calls of what ended by the last event, before another event changes the queue.
+func (tr *trial) settled() {
+	for _, call := range tr.settledNow() {
+		call()
+	}
 }
 
 func taken(path string) ownership.Transition {
@@ -124,6 +132,7 @@ func (tr *trial) write() {
 				delete(tr.refusedSince, b.object.UID)
 			}
 			tr.answer(b, refused, tr.now)
+			tr.settled()
 			continue
 		case tr.random.IntN(20) == 0:
 			tr.stored(b.transitions)
@@ -131,16 +140,19 @@ func (tr *trial) write() {
 				tr.stored(p.transitions)
 			}
 			tr.answer(b, gone, tr.now)
+			tr.settled()
 			continue
 		}
 		tr.stored(b.transitions)
 		tr.answer(b, []outcome{written, known}[tr.random.IntN(2)], tr.now)
+		tr.settled()
 	}
 }
 
 // peer simulates another replica that writes all or some of the pending transitions of an object.
 func (tr *trial) peer() {
-	for _, p := range tr.objects {
+	for _, uid := range slices.Sorted(maps.Keys(tr.objects)) {
+		p := tr.objects[uid]
 		if len(p.transitions) == 0 {
 			continue
 		}
@@ -157,14 +169,13 @@ func (tr *trial) peer() {
 			}
 		}
 		tr.seen(r, false, tr.now)
+		tr.settled()
 		return
 	}
 }
 
 func (tr *trial) look() {
-	for _, call := range tr.settledNow() {
-		call()
-	}
+	tr.settled()
 	if len(tr.objects) > tr.limits.Objects || tr.transitions > tr.limits.Transitions || len(tr.gaps) > tr.limits.Objects || len(tr.cooldowns) > tr.limits.Objects {
 		tr.Fatalf("%d objects, %d notes, %d gaps, %d cooldowns exceed the limits", len(tr.objects), tr.transitions, len(tr.gaps), len(tr.cooldowns))
 	}
