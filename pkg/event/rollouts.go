@@ -16,9 +16,11 @@ type Past struct {
 	// Records is what the webhook recorded about paths outside the revisions' changes; its Err says
 	// why nothing is known.
 	Records *History
-	// Deletions are those of objects with this name, with the newest first. If the object does not
-	// exist, Records is nil.
-	Deletions []Deletion
+	// Deletions are those of objects with this name. They say when deletions were watched only if the
+	// object is missing.
+	Deletions Deletions
+	// Missing means that the object does not exist. Records is then nil.
+	Missing bool
 }
 
 // RollReason says why a revision was made.

@@ -35,8 +35,9 @@ type Query struct {
 	Managers []string
 	// Path selects a field, together with the fields above and below it; nil selects all fields.
 	Path fieldpath.Pattern
-	// gone selects deletions.
+	// gone selects deletions, and name those of objects with a name.
 	gone bool
+	name string
 }
 
 // Place is a kind in a namespace.

@@ -23,12 +23,30 @@ import (
 // DeletionsOf reads the recorded deletions of objects with a name, newest first. The error is a
 // *NoWebhookError if no webhook records deletions.
 func DeletionsOf(ctx context.Context, reader Reader, ref object.Ref) ([]event.Deletion, error) {
-	q := Query{Places: []Place{{Kind: ref.GVK.GroupKind(), Namespace: ref.Namespace}}, Namespace: ref.Namespace}
-	found, err := q.deletions(ctx, reader)
+	found, err := deletionsWithName(ref).deletions(ctx, reader)
 	if meta.IsNoMatchError(err) {
 		return nil, &NoWebhookError{}
 	}
-	return slices.DeleteFunc(found.Found, func(d event.Deletion) bool { return d.Ref.Name != ref.Name }), err
+	return found.Found, err
+}
+
+// DeletionsOfMissing is like [DeletionsOf] for an object that does not exist. The result also says when
+// deletions were watched, from the latest recorded one on. It returns an error along with the result as
+// [Query.Deletions] does.
+func DeletionsOfMissing(ctx context.Context, reader Reader, ref object.Ref, now time.Time) (event.Deletions, error) {
+	out, err := deletionsWithName(ref).Deletions(ctx, reader, now)
+	if len(out.Found) > 0 {
+		latest := out.Found[0].Time()
+		out.Coverage = out.Coverage.For(latest)
+		if out.Until.Before(latest) {
+			out.Dropped, out.Until = 0, time.Time{}
+		}
+	}
+	return out, err
+}
+
+func deletionsWithName(ref object.Ref) Query {
+	return Query{Places: []Place{{Kind: ref.GVK.GroupKind(), Namespace: ref.Namespace}}, Namespace: ref.Namespace, name: ref.Name}
 }
 
 // Deletions reads the recorded deletions. It returns an error along with the result if a record
@@ -86,7 +104,7 @@ func (q Query) deletions(ctx context.Context, reader Reader) (event.Deletions, e
 
 func (q Query) addDeletions(out *event.Deletions, r ownership.Record) {
 	for _, d := range r.Deletions {
-		if !q.concerns(d.Object) || d.Time().Before(q.From) {
+		if !q.concerns(d.Object) || d.Time().Before(q.From) || q.name != "" && q.name != d.Object.Name {
 			continue
 		}
 		out.Found = append(out.Found, event.Deletion{

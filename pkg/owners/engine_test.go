@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -60,7 +61,11 @@ func (f fakeReader) Select(_ context.Context, gvk schema.GroupVersionKind, which
 		return err
 	}
 	f.each(func(u *unstructured.Unstructured) {
-		labelled := which.Labels == "" || u.GetLabels()["k8sconnect.io/tracker"] == "true"
+		selector, err := labels.Parse(which.Labels)
+		if err != nil {
+			panic(err)
+		}
+		labelled := selector.Matches(labels.Set(u.GetLabels()))
 		inside := which.Namespace == "" || which.Namespace == u.GetNamespace()
 		if u.GroupVersionKind() == gvk && labelled && inside && (which.Name == "" || which.Name == u.GetName()) {
 			visit(u)

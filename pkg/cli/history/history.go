@@ -137,8 +137,8 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		if err != nil {
 			faults = append(faults, err)
 		}
-		// If the revisions could not be read, the records are shown before the error.
-		if err != nil && past.Records == nil {
+		// If the revisions could not be read, or the object is missing, the records are shown before the error.
+		if err != nil && past.Records == nil && !past.Missing {
 			continue
 		}
 		o.out.Print(past)
@@ -157,17 +157,10 @@ func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target
 	if err != nil && !apierrors.IsNotFound(err) {
 		return past, err
 	}
-	var recordErr error
-	past.Deletions, recordErr = owners.DeletionsOf(ctx, reader, past.Ref)
 	if err != nil {
-		if len(past.Deletions) > 0 {
-			return past, nil
-		}
-		if recordErr != nil {
-			err = object.Hinted(object.HintOf(recordErr), "%w; it is unknown whether it was deleted: %v", err, recordErr)
-		}
-		return past, err
+		return missing(ctx, reader, past, err)
 	}
+	past.Deletions.Found, _ = owners.DeletionsOf(ctx, reader, past.Ref) // The records' error says why they cannot be read.
 	past.Records = owners.Past(ctx, reader, reader.Now, u)
 	kind, rolls := rollouts.KeptIn(t.Kind.GVK.GroupKind())
 	if !rolls {
@@ -187,6 +180,21 @@ func pastOf(ctx context.Context, reader target.ExplainingReader, t target.Target
 	}
 	past.Rolls, past.Revisions, past.Records.Transitions = true, revisions, others
 	return past, nil
+}
+
+// missing returns the history of an object that does not exist, and its not-found error unless a deletion
+// is recorded.
+func missing(ctx context.Context, reader target.ExplainingReader, past event.Past, notFound error) (event.Past, error) {
+	var err error
+	past.Deletions, err = owners.DeletionsOfMissing(ctx, reader, past.Ref, reader.Now())
+	past.Missing = err == nil || len(past.Deletions.Found) > 0
+	switch {
+	case len(past.Deletions.Found) > 0:
+		return past, err
+	case err != nil:
+		return past, object.Hinted(object.HintOf(err), "%w; it is unknown whether it was deleted: %v", notFound, err)
+	}
+	return past, notFound
 }
 
 // unreadRevisions adds which permission is missing to a failed read of the objects that keep revisions.

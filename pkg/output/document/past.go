@@ -32,8 +32,19 @@ type pastObject struct {
 	Coverage *event.Coverage `json:"historyCoverage,omitempty"`
 	// Why the history is unknown; replaces history.
 	Error *fault `json:"historyError,omitempty"`
-	// Deletions of objects with this name, with the newest first.
-	Deletions []deletionEntry `json:"deletions,omitempty"`
+	// Deletions of objects with this name, with the newest first. Omitted if the object exists, and none is
+	// recorded.
+	Deletions *[]deletionEntry `json:"deletions,omitempty"`
+	// True if the object does not exist.
+	Missing bool `json:"missing,omitempty"`
+	// If the object is missing: when the webhook watched deletions.
+	DeletionsCoverage *event.Coverage `json:"deletionsCoverage,omitempty"`
+	// Limits of the deletions.
+	DeletionsLimits []string `json:"deletionsLimits,omitempty"`
+	// How many deletions in the namespace did not fit into the records.
+	DeletionsDropped int `json:"deletionsDropped,omitempty"`
+	// When the latest of them happened.
+	DeletionsDroppedUntil time.Time `json:"deletionsDroppedUntil,omitzero"`
 }
 
 type deletionsResult struct {
@@ -168,7 +179,14 @@ func NewPast(b output.Base) output.Results {
 }
 
 func pastOf(p event.Past) pastObject {
-	o := pastObject{objectName: nameOf(p.Ref), Deletions: deletionsOf(p.Deletions)}
+	o := pastObject{objectName: nameOf(p.Ref), Missing: p.Missing}
+	if d := p.Deletions; p.Missing || len(d.Found) > 0 {
+		entries := orEmpty(deletionsOf(d.Found))
+		o.Deletions = &entries
+	}
+	if d := p.Deletions; p.Missing {
+		o.DeletionsCoverage, o.DeletionsLimits, o.DeletionsDropped, o.DeletionsDroppedUntil = &d.Coverage, d.Limits, d.Dropped, d.Until
+	}
 	if p.Rolls {
 		revisions := []revisionEntry{}
 		for _, r := range p.Revisions {
@@ -242,8 +260,15 @@ func pastMarkdown(base output.Base, p event.Past) string {
 				inMarkdown(format.OwnerList(t.From, time.Time{})), inMarkdown(format.OwnerList(t.To, time.Time{})), inMarkdown(t.User))
 		}
 	}
-	for _, d := range p.Deletions {
-		b.WriteString("- " + inMarkdown(format.DeletionHead(d)+", "+format.DeletionCause(d)) + "\n")
+	for _, d := range p.Deletions.Found {
+		line := format.DeletionHead(d) + ", " + format.DeletionCauseAt(d)
+		if owners := format.OwnerList(d.Owners, time.Time{}); owners != "" {
+			line += "; last owners: " + owners
+		}
+		b.WriteString("- " + inMarkdown(line) + "\n")
+	}
+	for _, line := range format.MissingNotes(p, base.Now()) {
+		b.WriteString("\n" + inMarkdown(line) + "\n")
 	}
 	return b.String()
 }

@@ -63,6 +63,16 @@ func DeletionLines(d event.Deletion) []string {
 	return lines
 }
 
+// MissingNotes says, of an object that does not exist, when its deletion would have been recorded. They are
+// empty if it was recorded, and no later one can be missing.
+func MissingNotes(p event.Past, now time.Time) []string {
+	d := p.Deletions
+	if !p.Missing || len(d.Found) > 0 && len(d.Coverage.Gaps) == 0 && !d.Coverage.Stale && d.Dropped == 0 {
+		return nil
+	}
+	return DeletionsSummary(d, now)
+}
+
 // DeletionsSummary counts a list of deletions, and says what may be missing from it.
 func DeletionsSummary(d event.Deletions, now time.Time) []string {
 	count := text.Count(len(d.Found), "deletion") + text.Printable(d.Where)

@@ -60,6 +60,27 @@ func TestPast(t *testing.T) {
 	}
 }
 
+// An object that is missing says when its deletion would have been recorded, unless it was.
+func TestPastOfMissing(t *testing.T) {
+	watched := event.Coverage{Since: noon().Add(-24 * time.Hour)}
+	gone := deletions().Found[4]
+	gap := watched
+	gap.Gaps = []event.Gap{{From: noon(), To: noon().Add(time.Minute)}}
+	missing := func(name string, d event.Deletions) event.Event {
+		return event.Past{Ref: ref("v1", "ConfigMap", "shop", name), Missing: true, Deletions: d}
+	}
+	events := []event.Event{
+		missing("never", event.Deletions{Coverage: gap, Limits: []string{"only since 2026-01-03T00:00:00Z: ConfigMap"}, Dropped: 2, Until: noon()}),
+		missing("one", event.Deletions{Coverage: watched, Found: []event.Deletion{gone}}),
+		missing("perhaps-again", event.Deletions{Coverage: gap, Found: []event.Deletion{gone}}),
+	}
+	for _, format := range []string{output.Table, output.JSON, output.Markdown} {
+		t.Run(format, func(t *testing.T) {
+			golden(t, "past-missing-"+format, run(t, printer.OfPast, output.Options{Format: format, Width: columns(80)}, events))
+		})
+	}
+}
+
 func deletions() event.Deletions {
 	flux := []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}}
 	at := func(kind, namespace, name string, d event.Deletion) event.Deletion {

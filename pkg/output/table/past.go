@@ -40,9 +40,10 @@ func past(base output.Base, p event.Past) string {
 		}
 	}
 	records(base, &b, p)
-	for _, d := range p.Deletions {
+	for _, d := range p.Deletions.Found {
 		format.Below(&b, format.DeletionLines(d), "  ", base.Width)
 	}
+	format.Below(&b, format.MissingNotes(p, base.Now()), "  ", base.Width)
 	return b.String()
 }
 

@@ -225,9 +225,14 @@ func TestHistoryOfDeleted(t *testing.T) {
 watched since …
 …
 `)
-	if message, status = jane.plugin(t, "history", "cm/nosuch", "-n", "told"); status != 2 || !strings.Contains(message, `"nosuch" not found`) {
-		t.Errorf("status %d: %s", status, message)
-	}
+	message, status = jane.plugin(t, "history", "cm/nosuch", "-n", "told")
+	jane.like(t, message, status, 2, `configmap/nosuch -n told
+  0 deletions
+  watched since …
+…
+error: …"nosuch" not found
+…
+`)
 	if message, status = jane.plugin(t, "history", "--deleted", "services", "-n", "told", "-o", "json"); status != 0 || !strings.Contains(message, `"deletions": []`) {
 		t.Errorf("status %d: %s", status, message)
 	}
