@@ -53,7 +53,7 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	out := event.PastChanges{From: q.From}
 	records := map[object.Ref]ownership.Record{}
 	var faults []error
-	err := reader.Select(ctx, ownership.RecordGVK(), object.Selection{Namespace: q.listed()}, "", func(u *unstructured.Unstructured) {
+	err := reader.Select(ctx, ownership.RecordGVK(), object.Selection{Namespace: q.Within()}, "", func(u *unstructured.Unstructured) {
 		var r ownership.Record
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r); err != nil {
 			faults = append(faults, fmt.Errorf("read %s: %w", object.RefOf(u), err))
@@ -82,10 +82,10 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	return out, errors.Join(faults...)
 }
 
-// listed returns the namespace whose records are listed, or "" for all namespaces. The records of
-// cluster-scoped objects are in the webhook's namespace, which is unknown here, so all namespaces
-// are listed for them.
-func (q Query) listed() string {
+// Within returns the namespace of all selected objects, or "" if they are in several, or cluster-scoped. Its
+// records are listed. The records of cluster-scoped objects are in the webhook's namespace, which is unknown
+// here, so all namespaces are listed for them.
+func (q Query) Within() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
 	}
@@ -134,7 +134,7 @@ func (q Query) names(t event.Transition) bool {
 // created returns when the namespace was created, because earlier gaps concern none of its objects.
 // It returns a zero time if the query is not about one namespace, or if the user may not read it.
 func (q Query) created(ctx context.Context, reader Reader) time.Time {
-	name := q.listed()
+	name := q.Within()
 	if name == "" {
 		return time.Time{}
 	}

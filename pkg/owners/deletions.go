@@ -87,8 +87,8 @@ func (q Query) deletions(ctx context.Context, reader Reader) (event.Deletions, e
 		})
 	}
 	err := read("")
-	if apierrors.IsForbidden(err) && q.listed() != "" {
-		err = read(q.listed())
+	if apierrors.IsForbidden(err) && q.Within() != "" {
+		err = read(q.Within())
 	}
 	if err != nil {
 		return out, err

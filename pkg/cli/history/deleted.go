@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
@@ -73,6 +74,12 @@ func (o *deletedOptions) work(ctx context.Context, in verb.Invocation) error {
 	found, err := q.Deletions(ctx, target.ExplainingReader{Client: server}, server.Now())
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if err == nil && len(found.Found) == 0 && q.Within() != "" {
+		if missing := target.MissingNamespace(ctx, server, q.Within()); missing != "" {
+			see := command.Kubectl("k8sconnect", "history", "namespace/"+q.Within())
+			return object.Hinted("to see whether it was deleted: "+see, "no deletions found: %s", missing)
+		}
 	}
 	// If some records could not be read, the deletions in the others are shown before the error.
 	if err == nil || len(found.Found) > 0 {

@@ -75,6 +75,11 @@ func (o *historyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if err == nil && len(found.Changes) == 0 && o.query.Within() != "" {
+		if missing := target.MissingNamespace(ctx, client, o.query.Within()); missing != "" {
+			return errors.New(missing)
+		}
+	}
 	// If some records could not be read, the changes in the others are shown before the error.
 	if err == nil || len(found.Changes) > 0 {
 		found.Where = where
