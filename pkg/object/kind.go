@@ -41,8 +41,8 @@ type Write struct {
 	Validation string
 }
 
-// IsReserved reports whether a group is reserved for Kubernetes. The kinds of such a group change
-// only with the server's version, or with CRDs that are rarely replaced.
+// IsReserved reports whether a group is reserved for Kubernetes. It may still be a group of CRDs, such
+// as those of the Gateway API.
 func IsReserved(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }

@@ -46,6 +46,21 @@ func (d *Discovery) search(ctx context.Context, text string, find func(catalogue
 	return err
 }
 
+// renew discards a list of everything that was stored before this run, or is too old to prove that the
+// server does not serve a kind.
+func (d *Discovery) renew(ctx context.Context) error {
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if time.Since(d.known.read) > renewAfter {
+		d.cache.distrust()
+		d.known.read = time.Now()
+	}
+	return nil
+}
+
 func (d *Discovery) refresh(ctx context.Context) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -71,6 +86,23 @@ type catalogue struct {
 	unknown error
 }
 
+// silentError names the group versions whose kinds are unknown.
+type silentError struct {
+	versions []schema.GroupVersion
+}
+
+func (e *silentError) Error() string {
+	names := make([]string, len(e.versions))
+	for i, gv := range e.versions {
+		names[i] = gv.String()
+	}
+	return fmt.Sprintf("the kinds in %s are unknown, because their server did not answer", strings.Join(sortedOnce(names), ", "))
+}
+
+func (e *silentError) has(group string) bool {
+	return slices.ContainsFunc(e.versions, func(gv schema.GroupVersion) bool { return gv.Group == group })
+}
+
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	now := d.cache.everything()
 	if now == nil {
@@ -87,11 +119,7 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	t.mapper = restmapper.NewShortcutExpanderWithContext(
 		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), t.view, func(string) {})
 	if len(now.failed) > 0 {
-		var names []string
-		for gv := range now.failed {
-			names = append(names, gv.String())
-		}
-		t.unknown = fmt.Errorf("the kinds in %s are unknown, because their server did not answer", strings.Join(sortedOnce(names), ", "))
+		t.unknown = &silentError{slices.Collect(maps.Keys(now.failed))}
 	}
 	return t, nil
 }
@@ -119,6 +147,19 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 		return t.mapper.KindForWithContext(ctx, mapping.Resource)
 	}
 	return schema.GroupVersionKind{}, err
+}
+
+func (t catalogue) kinds(gvks []schema.GroupVersionKind, err error) ([]object.Kind, error) {
+	kinds := make([]object.Kind, len(gvks))
+	for i, gvk := range gvks {
+		kinds[i].GVK = gvk
+		if list := t.view.lists[gvk.GroupVersion()]; list != nil && err == nil {
+			if kind, missing := find(list, gvk); missing == nil {
+				kinds[i] = kind
+			}
+		}
+	}
+	return kinds, err
 }
 
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {

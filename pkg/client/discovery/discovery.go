@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -162,83 +163,96 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 // group that the server lists first. The version is the preferred one, unless the TYPE has a
 // version. The error is a *NoTypeError if there is no such kind.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
-	var gvk schema.GroupVersionKind
-	err := d.search(ctx, text, func(t catalogue) (err error) {
-		gvk, err = t.kindOf(ctx, text)
-		return err
-	})
-	if err != nil {
-		return object.Kind{}, err
-	}
-	return d.kindOfType(ctx, text, gvk)
+	return first(d.ofType(ctx, text, func(t catalogue) ([]schema.GroupVersionKind, error) {
+		gvk, err := t.kindOf(ctx, text)
+		return []schema.GroupVersionKind{gvk}, err
+	}))
 }
 
 // Preferred returns a kind at its preferred version. The error is a *NoTypeError if the server does
 // not serve the kind.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
-	var gvk schema.GroupVersionKind
-	unreported := false
-	err := d.search(ctx, gk.String(), func(t catalogue) error {
-		unreported = false
-		for gv := range t.view.failed {
-			unreported = unreported || gv.Group == gk.Group
-		}
+	kind, err := first(d.ofType(ctx, gk.String(), func(t catalogue) ([]schema.GroupVersionKind, error) {
 		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
-		if err == nil {
-			gvk = mapping.GroupVersionKind
+		if err != nil {
+			return nil, err
 		}
-		return err
-	})
-	if none, ok := errors.AsType[*NoTypeError](err); ok && !unreported {
-		none.Err = nil // The servers that do not answer belong to other groups.
+		return []schema.GroupVersionKind{mapping.GroupVersionKind}, nil
+	}))
+	if none, ok := errors.AsType[*NoTypeError](err); ok {
+		if silent, is := none.Err.(*silentError); is && !silent.has(gk.Group) { //nolint:errorlint // Others wrap nothing of this type.
+			none.Err = nil // The servers that do not answer belong to other groups.
+		}
 	}
-	if err != nil {
-		return object.Kind{}, err
-	}
-	return d.kindOfType(ctx, gk.String(), gvk)
+	return kind, err
 }
 
 // Resources is like Resource, but TYPE may also be a category, such as all.
 func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
-	var gvks []schema.GroupVersionKind
-	err := d.search(ctx, text, func(t catalogue) error {
-		gvks = gvks[:0]
+	return d.ofType(ctx, text, func(t catalogue) (gvks []schema.GroupVersionKind, err error) {
 		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(t.view).ExpandWithContext(ctx, text)
 		for _, member := range members {
 			gvk, err := t.mapper.KindForWithContext(ctx, member.WithVersion(""))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			gvks = append(gvks, gvk)
 		}
 		if len(members) > 0 {
-			return nil
+			return gvks, nil
 		}
 		gvk, err := t.kindOf(ctx, text)
-		gvks = append(gvks, gvk)
-		return err
+		return []schema.GroupVersionKind{gvk}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	kinds := make([]object.Kind, len(gvks))
-	for i, gvk := range gvks {
-		if kinds[i], err = d.kindOfType(ctx, text, gvk); err != nil {
-			return nil, err
-		}
-	}
-	return kinds, nil
 }
 
-func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
-	kind, err := d.Kind(ctx, gvk)
-	if missing, ok := errors.AsType[*NoKindError](err); ok {
-		return kind, &NoTypeError{Type: text, Err: missing.Err}
+// ofType finds kinds in the list of everything, and asks the server how it serves each of them. If an
+// old list has them otherwise, ofType finds them again in what the server serves now: the kinds may be
+// served at another version, or the type may be the name of another kind.
+func (d *Discovery) ofType(
+	ctx context.Context, text string, find func(catalogue) ([]schema.GroupVersionKind, error),
+) ([]object.Kind, error) {
+	for renewed := false; ; renewed = true {
+		var listed []object.Kind
+		err := d.search(ctx, text, func(t catalogue) (err error) {
+			listed, err = t.kinds(find(t))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		kinds := make([]object.Kind, len(listed))
+		changed := false
+		for i, was := range listed {
+			if kinds[i], err = d.Kind(ctx, was.GVK); err != nil {
+				break
+			}
+			changed = changed || kinds[i].Resource != was.Resource || !slices.Equal(kinds[i].ShortNames, was.ShortNames)
+		}
+		missing, dropped := errors.AsType[*NoKindError](err)
+		unanswered, unknown := errors.AsType[*KindUnknownError](err)
+		switch {
+		case (dropped || changed) && !renewed:
+			if err := d.renew(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		case dropped:
+			return nil, &NoTypeError{Type: text, Err: missing.Err}
+		case unknown:
+			return nil, &NoTypeError{Type: text, Err: unanswered}
+		case err != nil:
+			return nil, err
+		}
+		return kinds, nil
 	}
-	if unreported, ok := errors.AsType[*KindUnknownError](err); ok {
-		return kind, &NoTypeError{Type: text, Err: unreported}
+}
+
+func first(kinds []object.Kind, err error) (object.Kind, error) {
+	if err != nil || len(kinds) == 0 {
+		return object.Kind{}, err
 	}
-	return kind, err
+	return kinds[0], nil
 }
 
 // TypeNames returns the types that the server serves, in the form that kubectl completes:

@@ -95,7 +95,7 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ki
 			return object.Kind{}, false, err
 		}
 	}
-	sure = object.IsReserved(gvk.Group) || d.cache.fresh()
+	sure = object.IsBuiltIn(gvk.Group) || d.cache.fresh()
 	list, err := d.list(ctx, gvk.GroupVersion())
 	switch {
 	case errors.As(err, new(discovery.StaleGroupVersionError)):

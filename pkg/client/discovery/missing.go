@@ -122,6 +122,11 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 // extensions. For that group, Elsewhere also searches other groups.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
+	if !object.IsBuiltIn(gvk.Group) { // An old list may lack a version that a CRD has since.
+		if err := d.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
 	err := d.search(ctx, "", func(t catalogue) error {
 		served = t.elsewhere(gvk)
 		return nil
