@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,7 @@ metadata: {name: shop, labels: {mesh: "on"}}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: app, namespace: shop, labels: {app: web}}
+metadata: {name: app, namespace: shop, labels: {app: web, team: a}}
 `
 	const head = "apiVersion: admissionregistration.k8s.io/v1\nkind: "
 	const rules = `[{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE, UPDATE]}]`
@@ -36,24 +37,30 @@ metadata: {name: app, namespace: shop, labels: {app: web}}
 		want          []string
 		unsure        bool
 	}{
-		"none":                               {},
-		"a webhook":                          {text: hook("rules: " + rules), want: []string{"MutatingWebhookConfiguration hook"}},
-		"a webhook for everything":           {text: hook(`rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"], operations: ["*"]}]`), want: []string{"MutatingWebhookConfiguration hook"}},
-		"a webhook of updates only":          {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]`), want: []string{"MutatingWebhookConfiguration hook"}},
-		"a webhook of deletions":             {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [DELETE]}]`)},
-		"a webhook of another kind":          {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]`)},
-		"a webhook of the namespace":         {text: hook("rules: " + rules + ", namespaceSelector: {matchLabels: {mesh: 'on'}}"), want: []string{"MutatingWebhookConfiguration hook"}},
-		"a webhook of other namespaces":      {text: hook("rules: " + rules + ", namespaceSelector: {matchLabels: {mesh: 'off'}}")},
-		"a webhook of other objects":         {text: hook("rules: " + rules + ", objectSelector: {matchLabels: {app: db}}")},
-		"a webhook that only validates":      {text: head + "ValidatingWebhookConfiguration\nmetadata: {name: hook}\nwebhooks: [{name: a.example.com, rules: " + rules + "}]\n"},
-		"a policy":                           {text: policy("resourceRules: "+rules, "policyName: policy"), want: []string{"MutatingAdmissionPolicy policy"}},
-		"a policy without a binding":         {text: policy("resourceRules: "+rules, "policyName: other")},
-		"a policy bound to other namespaces": {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {namespaceSelector: {matchLabels: {mesh: 'off'}}}")},
-		"a policy bound to the namespace":    {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {namespaceSelector: {matchLabels: {mesh: 'on'}}}"), want: []string{"MutatingAdmissionPolicy policy"}},
-		"a policy of other names":            {text: policy(`resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE], resourceNames: [other]}]`, "policyName: policy")},
-		"a policy that excludes the kind":    {text: policy("resourceRules: "+rules+", excludeResourceRules: "+rules, "policyName: policy")},
-		"both":                               {text: policy("resourceRules: "+rules, "policyName: policy") + "---\n" + hook("rules: "+rules), want: []string{"MutatingAdmissionPolicy policy", "MutatingWebhookConfiguration hook"}},
-		"policies that may not be read":      {text: hook("rules: " + rules), refused: "MutatingAdmissionPolicy", want: []string{"MutatingWebhookConfiguration hook"}, unsure: true},
+		"none":                                        {},
+		"a webhook":                                   {text: hook("rules: " + rules), want: []string{"MutatingWebhookConfiguration hook"}},
+		"a webhook for everything":                    {text: hook(`rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"], operations: ["*"]}]`), want: []string{"MutatingWebhookConfiguration hook"}},
+		"a webhook of updates only":                   {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [UPDATE]}]`), want: []string{"MutatingWebhookConfiguration hook"}},
+		"a webhook of deletions":                      {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [DELETE]}]`)},
+		"a webhook of another kind":                   {text: hook(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]`)},
+		"a webhook of the namespace":                  {text: hook("rules: " + rules + ", namespaceSelector: {matchLabels: {mesh: 'on'}}"), want: []string{"MutatingWebhookConfiguration hook"}},
+		"a webhook of other namespaces":               {text: hook("rules: " + rules + ", namespaceSelector: {matchLabels: {mesh: 'off'}}")},
+		"a webhook of other objects":                  {text: hook("rules: " + rules + ", objectSelector: {matchLabels: {app: db}}")},
+		"a webhook of a label that others have added": {text: hook("rules: " + rules + ", objectSelector: {matchLabels: {team: a}}"), want: []string{"MutatingWebhookConfiguration hook"}},
+		"a webhook that leaves out a label of others": {text: hook("rules: " + rules + ", objectSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}")},
+		"a policy of a label that others have added":  {text: policy("resourceRules: "+rules+", objectSelector: {matchLabels: {team: a}}", "policyName: policy"), want: []string{"MutatingAdmissionPolicy policy"}},
+		"a binding of a label that others have added": {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {objectSelector: {matchLabels: {team: b}}}")},
+		"a policy of an older server":                 {text: strings.ReplaceAll(policy("resourceRules: "+rules, "policyName: policy"), "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"), want: []string{"MutatingAdmissionPolicy policy"}},
+		"an object that may not be read":              {text: hook("rules: " + rules + ", objectSelector: {matchLabels: {app: web}}"), refused: "ConfigMap", want: []string{"MutatingWebhookConfiguration hook"}, unsure: true},
+		"a webhook that only validates":               {text: head + "ValidatingWebhookConfiguration\nmetadata: {name: hook}\nwebhooks: [{name: a.example.com, rules: " + rules + "}]\n"},
+		"a policy":                                    {text: policy("resourceRules: "+rules, "policyName: policy"), want: []string{"MutatingAdmissionPolicy policy"}},
+		"a policy without a binding":                  {text: policy("resourceRules: "+rules, "policyName: other")},
+		"a policy bound to other namespaces":          {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {namespaceSelector: {matchLabels: {mesh: 'off'}}}")},
+		"a policy bound to the namespace":             {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {namespaceSelector: {matchLabels: {mesh: 'on'}}}"), want: []string{"MutatingAdmissionPolicy policy"}},
+		"a policy of other names":                     {text: policy(`resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE], resourceNames: [other]}]`, "policyName: policy")},
+		"a policy that excludes the kind":             {text: policy("resourceRules: "+rules+", excludeResourceRules: "+rules, "policyName: policy")},
+		"both":                                        {text: policy("resourceRules: "+rules, "policyName: policy") + "---\n" + hook("rules: "+rules), want: []string{"MutatingAdmissionPolicy policy", "MutatingWebhookConfiguration hook"}},
+		"policies that may not be read":               {text: hook("rules: " + rules), refused: "MutatingAdmissionPolicy", want: []string{"MutatingWebhookConfiguration hook"}, unsure: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +73,8 @@ metadata: {name: app, namespace: shop, labels: {app: web}}
 			if tt.refused != "" {
 				memory.Failing = map[string]error{tt.refused: diagnosetest.Forbidden(tt.refused)}
 			}
-			app := objects[1]
+			app := objects[1].DeepCopy()
+			app.SetLabels(map[string]string{"app": "web"}) // the manifest
 			kind := object.Kind{GVK: app.GroupVersionKind(), Resource: "configmaps", Namespaced: true}
 			var got []string
 			var sure bool

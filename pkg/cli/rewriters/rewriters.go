@@ -19,7 +19,7 @@ const (
 	most = 100
 	// within limits the requests, and requests their number.
 	within   = 5 * time.Second
-	requests = 20
+	requests = 20 + most
 	// shown is the number of names in the message.
 	shown = 3
 )
