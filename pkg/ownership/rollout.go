@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -74,25 +76,29 @@ func filled(v any) any {
 	return v
 }
 
-// WriterOf returns the owner that made a write, given the managed fields before and after it, and the
-// manager that the client named, if any. It returns the zero value unless there is only one
-// candidate.
-func WriterOf(before, after []metav1.ManagedFieldsEntry, manager string) Holder {
+// WriterOf returns the owner that made a write to the object itself, given its managed fields before and
+// after it. manager is the one that the client named, if any, and version the API version of the request. It
+// returns the zero value unless they prove the owner.
+//
+// Only the writer's entry gets a new time, or more fields. An update that only removes fields does not even
+// have such an entry: their owners lose them. Then the client's name is the proof, unless that manager also
+// applies, because admission cannot distinguish an apply from an update.
+func WriterOf(before, after []metav1.ManagedFieldsEntry, manager, version string) Holder {
+	applies := func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == manager && f.Operation == metav1.ManagedFieldsOperationApply
+	}
+	if manager != "" && !slices.ContainsFunc(before, applies) && !slices.ContainsFunc(after, applies) { // An apply leaves an entry.
+		return holderOf(managedfields.Owner{Manager: manager, Operation: managedfields.Update, APIVersion: version})
+	}
 	var all []Holder
 	for _, f := range after {
-		if f.Subresource == status || manager != "" && f.Manager != manager {
-			continue
-		}
 		at := slices.IndexFunc(before, func(o metav1.ManagedFieldsEntry) bool {
 			return o.Manager == f.Manager && o.Operation == f.Operation && o.Subresource == f.Subresource && o.APIVersion == f.APIVersion
 		})
-		if at >= 0 && before[at].Time.Equal(f.Time) && (manager == "" || sameFields(before[at].FieldsV1, f.FieldsV1)) {
-			continue
+		wrote := at < 0 || !before[at].Time.Equal(f.Time) || gained(before[at].FieldsV1, f.FieldsV1)
+		if wrote && f.Subresource == "" && (manager == "" || f.Manager == manager) {
+			all = append(all, holderOf(managedfields.Owner{Manager: f.Manager, Operation: string(f.Operation), APIVersion: f.APIVersion}))
 		}
-		all = append(all, Holder{
-			Manager: text.Truncate(f.Manager, maxManager), Operation: string(f.Operation),
-			Subresource: text.Truncate(f.Subresource, maxSubresource), APIVersion: text.Truncate(f.APIVersion, maxAPIVersion),
-		})
 	}
 	if len(all) != 1 {
 		return Holder{}
@@ -100,11 +106,14 @@ func WriterOf(before, after []metav1.ManagedFieldsEntry, manager string) Holder 
 	return all[0]
 }
 
-func sameFields(a, b *metav1.FieldsV1) bool {
-	if a == nil || b == nil {
-		return a == b
+// gained reports whether fields were added. It returns false if they cannot be decoded.
+func gained(before, after *metav1.FieldsV1) bool {
+	if before == nil || after == nil || before.Equal(*after) {
+		return false
 	}
-	return a.Equal(*b)
+	was, wasErr := fieldpath.FromJSON(before.GetRawReader())
+	is, isErr := fieldpath.FromJSON(after.GetRawReader())
+	return wasErr == nil && isErr == nil && !is.Difference(was).Empty()
 }
 
 // NewRolloutRecord returns the empty record for the rollouts of an object. The object owns it.

@@ -40,27 +40,38 @@ func TestTemplateDigest(t *testing.T) {
 	}
 }
 
-// The writer is the owner whose time or fields changed, and none if there are several.
+// The writer is the owner that the client named or, if that may be either of two, the one with a new time or
+// new fields.
 func TestWriterOf(t *testing.T) {
 	entry := func(manager, operation string, second int64, fields string) metav1.ManagedFieldsEntry {
 		at := metav1.Unix(second, 0)
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "apps/v1", Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
+	type fields = []metav1.ManagedFieldsEntry
 	flux := entry("flux", "Apply", 1, `{"f:a":{}}`)
+	lost := entry("flux", "Apply", 1, `{}`)
 	status := entry("kcm", "Update", 9, `{"f:status":{}}`)
 	status.Subresource = "status"
 	for name, tt := range map[string]struct {
-		before, after []metav1.ManagedFieldsEntry
+		before, after fields
 		manager, want string
 	}{
-		"its time":                     {[]metav1.ManagedFieldsEntry{flux}, []metav1.ManagedFieldsEntry{entry("flux", "Apply", 2, `{"f:a":{}}`)}, "", "flux (Apply)"},
-		"a new owner":                  {[]metav1.ManagedFieldsEntry{flux}, []metav1.ManagedFieldsEntry{entry("flux", "Apply", 1, `{}`), entry("set", "Update", 1, `{"f:a":{}}`)}, "", "set (Update)"},
-		"the named one, in its second": {[]metav1.ManagedFieldsEntry{flux}, []metav1.ManagedFieldsEntry{entry("flux", "Apply", 1, `{"f:b":{}}`)}, "flux", "flux (Apply)"},
-		"the status is not asked":      {[]metav1.ManagedFieldsEntry{flux}, []metav1.ManagedFieldsEntry{entry("flux", "Apply", 2, `{"f:a":{}}`), status}, "", "flux (Apply)"},
-		"nothing changed":              {[]metav1.ManagedFieldsEntry{flux}, []metav1.ManagedFieldsEntry{flux}, "flux", " ()"},
-		"two owners":                   {nil, []metav1.ManagedFieldsEntry{flux, entry("flux", "Update", 1, `{"f:b":{}}`)}, "flux", " ()"},
+		"its time":                     {before: fields{flux}, after: fields{entry("flux", "Apply", 2, `{"f:a":{}}`)}, want: "flux (Apply)"},
+		"a new owner":                  {before: fields{flux}, after: fields{lost, entry("set", "Update", 1, `{"f:a":{}}`)}, want: "set (Update)"},
+		"more fields, in its second":   {before: fields{flux}, after: fields{entry("flux", "Apply", 1, `{"f:b":{}}`)}, want: "flux (Apply)"},
+		"the status is not asked":      {before: fields{flux}, after: fields{entry("flux", "Apply", 2, `{"f:a":{}}`), status}, want: "flux (Apply)"},
+		"two owners":                   {after: fields{flux, entry("flux", "Update", 1, `{"f:b":{}}`)}, want: " ()"},
+		"an unnamed removal":           {before: fields{flux}, after: fields{lost}, want: " ()"},
+		"a named removal":              {before: fields{flux}, after: fields{lost}, manager: "keel", want: "keel (Update)"},
+		"the named one, in its second": {before: fields{flux}, after: fields{entry("flux", "Apply", 1, `{"f:b":{}}`)}, manager: "flux", want: "flux (Apply)"},
+		"its values, in its second":    {before: fields{flux}, after: fields{flux}, manager: "flux", want: " ()"},
+		"a removal by one of two":      {before: fields{flux}, after: fields{lost}, manager: "flux", want: " ()"},
+		"an apply that removes":        {before: fields{flux}, after: fields{entry("flux", "Apply", 2, `{}`)}, manager: "flux", want: "flux (Apply)"},
+		"an apply that removes all":    {before: fields{flux}, manager: "flux", want: " ()"},
+		"an update beside its apply":   {before: fields{flux}, after: fields{lost, entry("flux", "Update", 2, `{"f:a":{}}`)}, manager: "flux", want: "flux (Update)"},
+		"its first apply":              {after: fields{flux}, manager: "flux", want: "flux (Apply)"},
 	} {
-		got := ownership.WriterOf(tt.before, tt.after, tt.manager)
+		got := ownership.WriterOf(tt.before, tt.after, tt.manager, "apps/v1")
 		if text := fmt.Sprintf("%s (%s)", got.Manager, got.Operation); text != tt.want {
 			t.Errorf("%s: %s, want %s", name, text, tt.want)
 		}

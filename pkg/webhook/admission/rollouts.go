@@ -6,6 +6,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -47,9 +48,10 @@ func (j rollouts) evaluate(r *request) (findings, error) {
 		m, _ := template.(map[string]any)
 		return ownership.TemplateDigest(is.UID, m)
 	}
+	version := schema.GroupVersion{Group: r.Kind.Group, Version: r.Kind.Version}.String()
 	hint := ownership.RolloutHint{
 		Rollout: ownership.NewRollout(
-			time.Now(), r.UserInfo.Username, ownership.WriterOf(was.ManagedFields, is.ManagedFields, r.Options.FieldManager), digest(old), digest(now),
+			time.Now(), r.UserInfo.Username, ownership.WriterOf(was.ManagedFields, is.ManagedFields, r.Options.FieldManager, version), digest(old), digest(now),
 		),
 		UID: is.UID, ResourceVersion: was.ResourceVersion, Generation: is.Generation,
 	}

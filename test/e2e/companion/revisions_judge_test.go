@@ -185,6 +185,9 @@ func (w *workload) judgeChange(r shownRevision, c shownChange) string {
 	if sure && len(fits) > 0 {
 		fits = fits[len(fits)-1:]
 	}
+	if led := w.writes[from:w.rolled[r.Revision]]; c.Writer == nil && sure && len(led) == 1 && led[0].manager != "kubectl" {
+		return "it has one write, whose client named its manager"
+	}
 	for _, one := range fits {
 		switch {
 		case c.Writer != nil && (c.Writer.Manager != one.manager || c.Writer.Operation != one.operation || c.Writer.Subresource != ""):
