@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -17,28 +16,25 @@ type deletedOptions struct {
 	// targets is empty for all kinds.
 	targets    target.Targets
 	everywhere bool
-	since      time.Duration
+	since      verb.Since
 	run        string
 	out        *printer.Printer
 }
 
 func (f *flags) toDeletions(in verb.Invocation) (*deletedOptions, error) {
 	o := &deletedOptions{everywhere: f.everywhere, since: f.since}
-	var targetsErr, sinceErr error
+	var targetsErr error
 	if target.NameObjects(in.Args) {
 		targetsErr = object.Hinted("leave out --deleted: the history of an object has its deletions", "--deleted takes a TYPE, and no names")
 	} else if len(in.Args) > 0 {
 		targetsErr = o.targets.Read(in.Args)
 		o.targets.Everywhere = f.everywhere
 	}
-	if in.Cmd.Flags().Changed("since") && f.since <= 0 {
-		sinceErr = errors.New("--since must be positive, such as 24h")
-	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.For(printer.OfDeletions, print)
-	return o, errors.Join(targetsErr, sinceErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *deletedOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -68,9 +64,7 @@ func (o *deletedOptions) work(ctx context.Context, in verb.Invocation) error {
 			q.Places = append(q.Places, owners.Place{Kind: t.Kind.GVK.GroupKind(), Namespace: t.Namespace})
 		}
 	}
-	if o.since > 0 {
-		q.From = server.Now().Add(-o.since)
-	}
+	q.From = o.since.From(server.Now())
 	found, err := q.Deletions(ctx, target.ExplainingReader{Client: server}, server.Now())
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

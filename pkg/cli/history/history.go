@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +35,7 @@ import (
 type flags struct {
 	deleted    bool
 	everywhere bool
-	since      time.Duration
+	since      verb.Since
 	output     string
 }
 
@@ -81,7 +80,7 @@ Exit status: 0 shown; 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "List deletions; needs the webhook")
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "With --deleted, all namespaces, and cluster-scoped objects")
-	cmd.Flags().Var((*verb.Period)(&f.since), "since", "With --deleted, only deletions no older than this, such as 1h or 2d")
+	cmd.Flags().Var(&f.since, "since", "With --deleted, only deletions in this last period, or since this time, such as 1h, 2d or 2026-01-31T14:00:00Z")
 	verb.OutputFlag(cmd, &f.output, printer.Formats(printer.OfPast), "")
 	return cmd
 }

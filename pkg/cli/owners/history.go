@@ -68,9 +68,7 @@ func (o *historyOptions) work(ctx context.Context, in verb.Invocation) error {
 			o.query.Places = append(o.query.Places, owners.Place{Kind: t.Kind.GVK.GroupKind(), Namespace: t.Namespace})
 		}
 	}
-	if o.asked.Since != 0 {
-		o.query.From = client.Now().Add(-o.asked.Since)
-	}
+	o.query.From = o.asked.Since.From(client.Now())
 	found, err := o.query.Changes(ctx, target.ExplainingReader{Client: client}, client.Now())
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -29,7 +28,7 @@ type flags struct {
 	managers []string
 	status   bool
 	history  bool
-	since    time.Duration
+	since    verb.Since
 	output   string
 	target   target.Flags
 	many     manyFlags
@@ -38,7 +37,7 @@ type flags struct {
 type options struct {
 	targets target.Targets
 	engine  owners.Engine
-	since   time.Duration
+	since   verb.Since
 	run     string
 	out     *printer.Printer
 }
@@ -93,7 +92,7 @@ or an owner was not rewritten; 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including those in the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners (needs the webhook)")
-	cmd.Flags().Var((*verb.Period)(&flags.since), "since", "With --history, only changes no older than this, such as 24h or 7d")
+	cmd.Flags().Var(&flags.since, "since", "With --history, only changes in this last period, or since this time, such as 24h, 7d or 2026-01-31T14:00:00Z")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.add(cmd)
@@ -125,13 +124,8 @@ func (f *flags) choose(in verb.Invocation) (verb.Options, error) {
 }
 
 func (f *flags) checkSince(cmd *cobra.Command) error {
-	switch {
-	case !cmd.Flags().Changed("since"):
-		return nil
-	case !f.history:
+	if cmd.Flags().Changed("since") && !f.history {
 		return errors.New("--since requires --history")
-	case f.since <= 0:
-		return errors.New("--since must be positive, such as 24h")
 	}
 	return nil
 }
@@ -179,9 +173,7 @@ func (o *options) work(ctx context.Context, c *connection.Connection) error {
 	for i, t := range found {
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
-	if o.since > 0 {
-		o.engine.From = client.Now().Add(-o.since)
-	}
+	o.engine.From = o.since.From(client.Now())
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
 	workloads := await.CollectWorkloads(o.out.Print)
 	err = o.engine.Run(ctx, refs, workloads.Handle)

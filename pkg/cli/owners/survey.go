@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -72,7 +71,7 @@ type asked struct {
 	// History asks for the changes of owners, limited to Path and Since; zero values mean no limit.
 	History bool
 	Path    string
-	Since   time.Duration
+	Since   verb.Since
 }
 
 // means reports whether the flags request a count or a rewrite of many objects.
