@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // Paths completes a path of the object that the arguments name first.
@@ -147,6 +148,9 @@ func (c words) choices(ctx context.Context, cmd *cobra.Command, toComplete strin
 	prefix, path := splitPath(typed)
 	if prefix == "" && path == "" { // The object is not complete yet.
 		input, spelled := c.spelled(ctx, input, typed)
+		input = slices.DeleteFunc(slices.Clone(input), func(m object.Manifest) bool {
+			return !strings.HasPrefix(spelled(m.Ref().Resource()), strings.TrimSuffix(typed, ":"))
+		})
 		contested, err := c.contested(ctx, cmd, input)
 		for i, o := range contested {
 			contested[i].path = spelled(o.of) + o.path
@@ -323,13 +327,15 @@ func contestedIn(ctx context.Context, client *client.Client, m object.Manifest, 
 		return nil, err
 	}
 	var out []offer
+	others := managedfields.Others(entries, manager)
+	manifest, current := ownership.NewLookup(m.Object.Object), ownership.NewLookup(live.Object)
 	for _, path := range fieldpath.ManifestPaths(m.Object.Object) {
-		yours, _ := path.Get(m.Object.Object)
-		theirs, _ := path.Get(live.Object)
+		yours, _ := manifest.Get(path)
+		theirs, _ := current.Get(path)
 		if fieldpath.IsFilled(yours) || fieldpath.Equal(yours, theirs) {
 			continue
 		}
-		owners, err := managedfields.Owners(managedfields.Others(entries, manager), path)
+		owners, err := managedfields.Owners(others, path)
 		if err != nil || len(owners) == 0 {
 			continue
 		}
