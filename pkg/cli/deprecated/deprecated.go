@@ -142,7 +142,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		found.Namespace = s.namespace
 	}
 	o.out.Print(found)
-	unread := survey.Unread(s.unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	unread := survey.Unread(s.unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list", in.Verbosity > 0)
 	// A use that is removed decides the exit status, whatever could not be read.
 	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })
 	switch {

@@ -125,7 +125,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	found := w.result()
 	w.complete(ctx, found.Found)
 	o.out.Print(found)
-	missed := w.missed(found)
+	missed := w.missed(found, in.Verbosity > 0)
 	switch {
 	case len(found.Found) > 0:
 		for _, err := range missed {
@@ -141,8 +141,8 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 }
 
 // missed returns why fights may have gone unnoticed.
-func (w *watch) missed(found event.Fights) (errs []error) {
-	if unread := survey.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list"); unread != nil {
+func (w *watch) missed(found event.Fights, verbose bool) (errs []error) {
+	if unread := survey.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list", verbose); unread != nil {
 		errs = append(errs, unread)
 	}
 	if found.Uncounted != nil {

@@ -82,7 +82,7 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	switch {
 	// Unread objects may need a migration too, so they come before those that are left.
 	case unread != nil:
-		return unreadOf(unread)
+		return unreadOf(unread, in.Verbosity > 0)
 	case migrating.failed:
 		return verb.ErrUnknown
 	case migrating.left:

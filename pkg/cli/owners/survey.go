@@ -216,7 +216,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if message := unexpected(found.Unexpected); message != "" && o.paged {
 		o.out.Print(event.Warned{Text: message})
 	}
-	unread := unreadOf(found.Unread)
+	unread := unreadOf(found.Unread, in.Verbosity > 0)
 	if len(found.Unexpected) == 0 {
 		return unread
 	}
@@ -261,6 +261,6 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 	return flag + ": found no manager named " + strings.Join(message, ", ")
 }
 
-func unreadOf(unread []event.Unread) error {
-	return survey.Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read")
+func unreadOf(unread []event.Unread, verbose bool) error {
+	return survey.Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read", verbose)
 }

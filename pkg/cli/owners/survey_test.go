@@ -37,7 +37,13 @@ func TestUnreadError(t *testing.T) {
 		unread []event.Unread
 		want   string
 		hint   string
+		// verbose is -v 1.
+		verbose bool
 	}{
+		"kinds, each": {
+			unread: many[:7], hint: "the verb list", verbose: true,
+			want: "could not be read: 7 kinds (Forbidden): kind0, kind1, kind2, kind3, kind4, kind5, kind6",
+		},
 		"a few": {
 			unread: []event.Unread{forbidden("Secret"), pod, forbidden("Node")}, hint: "the verb list",
 			want: "could not be read: secret, node (Forbidden); pod/b -n a (gone)",
@@ -57,7 +63,7 @@ func TestUnreadError(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := unreadOf(test.unread)
+			err := unreadOf(test.unread, test.verbose)
 			if err.Error() != test.want {
 				t.Errorf("%s\nwant %s", err, test.want)
 			}

@@ -69,5 +69,5 @@ func (o *unmanagedOptions) work(ctx context.Context, in verb.Invocation) error {
 	found := all.Result(client.Now())
 	found.Where, found.Unread = where, faults
 	o.out.Print(found)
-	return unreadOf(faults)
+	return unreadOf(faults, in.Verbosity > 0)
 }

@@ -137,7 +137,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	o.out.Print(found)
-	unread := survey.Unread(found.Unread, "releases are stored in Secrets or ConfigMaps; reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	unread := survey.Unread(found.Unread, "releases are stored in Secrets or ConfigMaps; reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list", in.Verbosity > 0)
 	forecast := func(want event.UpgradeForecast) bool {
 		return slices.ContainsFunc(found.Found, func(r event.Release) bool { return r.Forecast == want })
 	}

@@ -15,9 +15,11 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/survey"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -117,13 +119,15 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, because you are not allowed to list Pods in all namespaces; choose another with -n"})
 	}
 	var found []stuck.Explained
+	var kinds []event.Unread
 	var unread error
 	for _, scope := range scopes {
 		_, explained, err := explainer.Survey(ctx, scope)
-		if _, partly := errors.AsType[*stuck.UnreadError](err); err != nil && !partly {
+		if partly, ok := errors.AsType[*stuck.UnreadError](err); ok {
+			kinds = append(kinds, partly.Unread...)
+		} else if err != nil {
 			return err
 		}
-		unread = errors.Join(unread, err)
 		found = append(found, explained...)
 	}
 	var faults []event.Stuck
@@ -140,6 +144,10 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	needs := "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE or TYPE/NAME, nothing else is read"
+	if err := survey.Unread(kinds, needs, c.Verbosity > 0); err != nil {
+		unread = errors.Join(err, unread)
 	}
 	if len(found)+len(faults) == 0 && unread == nil {
 		warnOfMissing(ctx, client, scopes, o.out.Print)

@@ -15,19 +15,25 @@ import (
 type unreadError struct {
 	unread []event.Unread
 	needs  string
+	each   bool
 }
 
 // Unread returns an error about everything that could not be read; nil if everything was read. The
-// parameter (needs) becomes the hint if a permission is missing.
-func Unread(unread []event.Unread, needs string) error {
+// parameter (needs) becomes the hint if a permission is missing. The error names the first few kinds
+// for each reason, or each kind.
+func Unread(unread []event.Unread, needs string, each bool) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	return &unreadError{unread, needs}
+	return &unreadError{unread, needs, each}
 }
 
 func (e *unreadError) Error() string {
-	const some = 5
+	const few = 5
+	some := few
+	if e.each {
+		some = len(e.unread)
+	}
 	var reasons []string
 	names, objects := map[string][]string{}, map[string]int{}
 	for _, u := range e.unread {
@@ -47,7 +53,7 @@ func (e *unreadError) Error() string {
 	for i, why := range reasons {
 		list := text.List(names[why], some)
 		switch n := len(names[why]); {
-		case n <= some:
+		case n <= few:
 			message[i] = list + " (" + why + ")"
 		case objects[why] == 0:
 			message[i] = fmt.Sprintf("%d kinds (%s): %s", n, why, list)

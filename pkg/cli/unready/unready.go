@@ -154,7 +154,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	o.out.Print(found)
-	unread := survey.Unread(found.Unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	unread := survey.Unread(found.Unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list", in.Verbosity > 0)
 	// An object that is not ready decides the exit status. Unread kinds matter only if all others are ready.
 	if len(found.Found) == 0 {
 		return unread

@@ -10,11 +10,9 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -158,33 +156,15 @@ type Scope struct {
 }
 
 // UnreadError says that some kinds could not be read. The other results are valid.
-type UnreadError struct {
-	// Kinds lists the kinds that could not be read, each with the reason.
-	Kinds []string
-	Errs  []error
-}
-
-// Hint names the missing permission if a read was forbidden. Otherwise, it returns the first hint
-// found in the errors, or "".
-func (e *UnreadError) Hint() string {
-	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
-		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
-			"With a TYPE or TYPE/NAME, nothing else is read"
-	}
-	for _, err := range e.Errs {
-		if hint := object.HintOf(err); hint != "" {
-			return hint
-		}
-	}
-	return ""
-}
+type UnreadError struct{ Unread []event.Unread }
 
 func (e *UnreadError) Error() string {
-	return "could not be read: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
+	message := make([]string, len(e.Unread))
+	for i, u := range e.Unread {
+		message[i] = fmt.Sprintf("%s (%s)", u.Ref, reason(u.Err))
+	}
+	return "could not be read: " + strings.Join(message, "; ")
 }
-
-// Unreachable returns true, because the error says nothing about any object.
-func (e *UnreadError) Unreachable() bool { return true }
 
 // Survey explains the terminating objects in scope. If some kinds could not be read, it also
 // returns an *UnreadError.
@@ -257,8 +237,7 @@ func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, serv
 	for _, q := range questions {
 		a, _ := known.Find(q)
 		if a.Err != nil {
-			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.Err))
-			unread.Errs = append(unread.Errs, a.Err)
+			unread.Unread = append(unread.Unread, event.Unread{Ref: object.Ref{GVK: q.GVK, Namespace: q.Namespace, Name: q.Name}, Err: a.Err})
 		}
 		for _, u := range a.Objects {
 			if diagnose.Terminating(u) {
@@ -267,7 +246,7 @@ func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, serv
 		}
 	}
 	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return object.RefOf(a).Compare(object.RefOf(b)) })
-	if len(unread.Kinds) > 0 {
+	if len(unread.Unread) > 0 {
 		return found, &unread
 	}
 	return found, nil

@@ -74,48 +74,8 @@ func TestSurveyUnread(t *testing.T) {
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}
 	_, objects, err := g.Survey(t.Context(), Scope{Selection: object.Selection{Namespace: "shop"}})
 	unread, ok := errors.AsType[*UnreadError](err)
-	if !ok || len(unread.Kinds) != 1 || len(objects) != 1 {
+	if !ok || len(unread.Unread) != 1 || len(objects) != 1 {
 		t.Errorf("%d objects, %v", len(objects), err)
-	}
-}
-
-// hintedError is an error with a hint.
-type hintedError struct {
-	error
-	hint string
-}
-
-func (e hintedError) Hint() string { return e.hint }
-
-// If a permission is missing, the hint names it. Otherwise, it is the first hint of the errors.
-func TestSurveyUnreadHint(t *testing.T) {
-	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list"), "a proxy may be in the way"})
-	for name, test := range map[string]struct {
-		failing map[string]error
-		want    string
-	}{
-		"no permission":   {failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets"), "Pod": wrong}, want: "the verb list"},
-		"no valid answer": {failing: map[string]error{"Secret": errors.New("no"), "Pod": wrong}, want: "a proxy"},
-		"a reason without a hint first": {
-			failing: map[string]error{"Pod": hintedError{error: errors.New("no")}, "Secret": wrong}, want: "a proxy",
-		},
-		"no hint": {failing: map[string]error{"Secret": errors.New("no")}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := diagnosetest.Memory{
-				Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}`+
-					"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
-				Answers: diagnosetest.Answers{Failing: test.failing},
-			}
-			_, _, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
-			unread, ok := errors.AsType[*UnreadError](err)
-			if !ok {
-				t.Fatalf("error %v", err)
-			}
-			if hint := unread.Hint(); (hint != "") != (test.want != "") || !strings.Contains(hint, test.want) {
-				t.Errorf("hint %q, want %q", hint, test.want)
-			}
-		})
 	}
 }
 
