@@ -135,7 +135,7 @@ func (d *Dialogue) ask(q question) (apply.Decision, keep) {
 		case isOneOf(line, "s", "show"):
 			d.Say(d.wholly(q)...)
 		default:
-			d.Say(help(q)...)
+			d.Say(d.help(q)...)
 		}
 	}
 }

@@ -331,6 +331,42 @@ func TestShowPrintsEverythingInFull(t *testing.T) {
 	}
 }
 
+// On a narrow terminal, questions, prompts and help are broken between words: never within a name, an option,
+// or a flag. Only the path is not broken, because users copy it.
+func TestNarrowQuestions(t *testing.T) {
+	const managers = "kubectl-client-side-apply and terraform"
+	all := []apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+		conflict(t, ".spec.replicas", int64(5), "kubectl-client-side-apply", "terraform"),
+		conflict(t, ".spec.paused", true, "terraform"),
+	}}}
+	for _, width := range []int{30, 40, 60} {
+		u := &user{lines: []string{"?", "s", "q"}}
+		d := u.dialogue()
+		d.Phases = 2
+		d.Width = func() int { return width }
+		d.Places = func(object.Ref) Places {
+			return Places{File: "k8sconnect.yaml", IsNew: true, Manifest: "shop/web.yaml:1"}
+		}
+		d.Decide(all)
+		for line := range strings.SplitSeq(u.screen.String(), "\n") {
+			if n := len([]rune(strings.TrimRight(line, " "))); n > width && strings.Contains(strings.TrimSpace(line), " ") {
+				t.Errorf("%d columns: %d in %q", width, n, line)
+			}
+		}
+		for _, whole := range []string{
+			"[ta] take all", "[la] leave all", "[al]ways leave", "kubectl-client-side-apply", "deployment.apps/web -n shop",
+		} {
+			if !strings.Contains(u.screen.String(), whole) {
+				t.Errorf("%d columns: %q is broken in\n%s", width, whole, &u.screen)
+			}
+		}
+		oneLine := strings.Join(strings.Fields(u.screen.String()), " ")
+		if !strings.Contains(oneLine, "for all fields of "+managers+": [ta] take all, [la] leave all: ") {
+			t.Errorf("%d columns: the prompt has lost words:\n%s", width, &u.screen)
+		}
+	}
+}
+
 func TestIsInCI(t *testing.T) {
 	for value, want := range map[string]bool{"": false, "false": false, "0": false, "true": true, "1": true, "TRUE": true, "woodpecker": true} {
 		if got := isInCI(func(name string) string { return map[string]string{"CI": value}[name] }); got != want {

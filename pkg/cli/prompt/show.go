@@ -33,7 +33,7 @@ func (d *Dialogue) shortly(q question) []string {
 		owners += ", " + format.SameValue
 	}
 	return []string{
-		"", head,
+		"", format.Fit("", head, d.Width),
 		"  " + text.Printable(q.conflict.Path.String()), // Users copy it, so it is never shortened.
 		d.cut("    yours  " + format.Value(q.conflict.Yours)),
 		d.cut("    live   " + live(q.conflict)),
@@ -46,6 +46,16 @@ func live(c managedfields.Conflict) string {
 		return "none"
 	}
 	return format.Value(c.Live)
+}
+
+// fit wraps lines between words, but not within an option such as "[ta] take all".
+func fit(lines string, options []string, width int) string {
+	const tied = "\u00a0"
+	for _, option := range options {
+		lines = strings.ReplaceAll(lines, option, strings.ReplaceAll(option, " ", tied))
+	}
+	wrapped := strings.Join(format.Wrap(strings.Split(lines, "\n"), width), "\n")
+	return strings.ReplaceAll(wrapped, tied, " ")
 }
 
 func (d *Dialogue) cut(line string) string {
@@ -69,7 +79,7 @@ func (d *Dialogue) wholly(q question) []string {
 		} else {
 			line += ", since " + format.Stamp(o.Time)
 		}
-		lines = append(lines, line)
+		lines = append(lines, format.Fit("    ", strings.TrimSpace(line), d.Width))
 	}
 	if q.refused {
 		lines = append(lines, "  the server would refuse your value")
@@ -111,22 +121,40 @@ func (d *Dialogue) prompt(q question) string {
 	} else {
 		not = append(not, cannotBeLeft)
 	}
-	line := strings.Join(append(words, "[s]how", "[q]uit"), ", ")
+	words = append(words, "[s]how", "[q]uit")
+	line := strings.Join(words, ", ")
 	if len(not) > 0 {
 		line += " (" + strings.Join(not, "; ") + ")"
 	}
 	if len(q.managers) > 0 && q.number < q.of && len(all) > 0 {
 		more := "for all fields of " + q.named() + ": " + strings.Join(all, ", ")
 		between := "; "
-		if width := format.Columns(d.Width); width > 0 && len(line+between+more) >= width {
+		if width := format.Columns(d.Width); width > 0 && format.Cells(line+between+more+": ") >= width {
 			between = ";\n"
 		}
 		line += between + more
 	}
-	return line + ": "
+	// The answer begins on the same line.
+	return fit(line+":", append(words, all...), format.Within(d.Width, " ")) + " "
 }
 
 const cannotBeLeft = "a path at another API version cannot be left to its owner; apply at that version"
+
+// help explains the answers in two columns.
+func (d *Dialogue) help(q question) []string {
+	const column = "                "
+	var out []string
+	for _, line := range help(q) {
+		label, rest := line[:len(column)], []string{line[len(column):]}
+		for i, part := range format.Wrap(rest, format.Within(d.Width, column)) {
+			if i > 0 {
+				label = column
+			}
+			out = append(out, label+part)
+		}
+	}
+	return out
+}
 
 func help(q question) []string {
 	var lines []string
