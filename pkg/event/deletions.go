@@ -25,6 +25,8 @@ type Deletion struct {
 	UID string
 	// Asked is zero if the webhook was not asked. Gone is zero if the object may still exist.
 	Asked, Gone time.Time
+	// Version is the resourceVersion at which the object was going or gone; empty if unknown.
+	Version string
 	// By is the cause: user, controller, owner, namespace or unknown.
 	By   string
 	User string

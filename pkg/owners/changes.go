@@ -70,7 +70,7 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	for _, r := range records {
 		q.add(&out, r)
 	}
-	slices.SortFunc(out.Changes, func(a, b event.ObjectTransition) int {
+	slices.SortStableFunc(out.Changes, func(a, b event.ObjectTransition) int {
 		return cmp.Or(b.Last.Compare(a.Last), a.Ref.Compare(b.Ref), strings.Compare(a.Path, b.Path))
 	})
 	unknown := q.cover(ctx, reader, &out, readNotes(ctx, reader), now)
@@ -109,7 +109,7 @@ func (q Query) concerns(o ownership.Object) bool {
 
 func (q Query) add(out *event.PastChanges, r ownership.Record) {
 	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(r.Object.APIVersion, r.Object.Kind), Namespace: r.Object.Namespace, Name: r.Object.Name}
-	for _, e := range r.Entries {
+	for _, e := range slices.Backward(r.Entries) { // The latest is the last.
 		t := transitionOf(e)
 		if !t.Last.Before(q.From) && q.names(t) {
 			out.Changes = append(out.Changes, event.ObjectTransition{Ref: ref, Transition: t})

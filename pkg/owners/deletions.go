@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,9 +98,15 @@ func (q Query) deletions(ctx context.Context, reader Reader) (event.Deletions, e
 		q.addDeletions(&out, r)
 	}
 	slices.SortFunc(out.Found, func(a, b event.Deletion) int {
-		return cmp.Or(b.Time().Compare(a.Time()), a.Ref.Compare(b.Ref), cmp.Compare(a.UID, b.UID))
+		// The recorded times are in whole seconds. Without a version, an object went while nothing watched.
+		return cmp.Or(b.Time().Compare(a.Time()), cmp.Compare(version(b), version(a)), a.Ref.Compare(b.Ref), cmp.Compare(a.UID, b.UID))
 	})
 	return out, errors.Join(faults...)
+}
+
+func version(d event.Deletion) uint64 {
+	n, _ := strconv.ParseUint(d.Version, 10, 64)
+	return n
 }
 
 func (q Query) addDeletions(out *event.Deletions, r ownership.Record) {
@@ -109,7 +116,7 @@ func (q Query) addDeletions(out *event.Deletions, r ownership.Record) {
 		}
 		out.Found = append(out.Found, event.Deletion{
 			Ref: object.Ref{GVK: schema.FromAPIVersionAndKind(d.Object.APIVersion, d.Object.Kind), Namespace: d.Object.Namespace, Name: d.Object.Name},
-			UID: string(d.Object.UID), Asked: d.Asked.UTC(), Gone: d.Gone.UTC(), By: string(d.By), User: d.User, Several: d.Several,
+			UID: string(d.Object.UID), Asked: d.Asked.UTC(), Gone: d.Gone.UTC(), Version: d.Version, By: string(d.By), User: d.User, Several: d.Several,
 			ViaKind: d.Via.Kind, Via: d.Via.Name, Owners: ownersOf(d.Owners), Gap: d.Gap,
 		})
 	}

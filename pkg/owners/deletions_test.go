@@ -13,15 +13,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 )
 
-// deleted returns a record of deletions in a namespace, with a line for each: kind, name, and the time on
-// 2 January.
+// deleted returns a record of deletions in a namespace, with a line for each: kind, name, the time on 2 January,
+// and the version, if any.
 func deleted(namespace, more string, lines ...string) string {
 	text := "{apiVersion: ownership.k8sconnect.io/v1alpha1, kind: OwnershipRecord, metadata: {name: deletions-1, namespace: " + namespace +
 		", labels: {k8sconnect.io/deletions: 'true'}}, object: {apiVersion: v1, kind: Namespace, name: " + namespace + "}" + more + ", deletions: [\n"
 	for _, line := range lines {
 		word := strings.Fields(line)
 		text += "{object: {apiVersion: v1, kind: " + word[0] + ", name: " + word[1] + ", namespace: " + namespace + ", uid: u-" + word[1] + word[2] +
-			"}, gone: '2026-01-02T" + word[2] + ":00Z', by: user, user: jane},\n"
+			"}, gone: '2026-01-02T" + word[2] + ":00Z', version: '" + strings.Join(word[3:], "") + "', by: user, user: jane},\n"
 	}
 	return text + "]}"
 }
@@ -73,4 +73,24 @@ func TestDeletionsOfMissing(t *testing.T) {
 
 func describe(d event.Deletions) string {
 	return fmt.Sprintf("%d since %s, %d gaps, %d dropped", len(d.Found), d.Coverage.Since.Format(time.RFC3339), len(d.Coverage.Gaps), d.Dropped)
+}
+
+// Recorded times are in whole seconds. Deletions in one second are in the order in which they happened, from any
+// record, and those without a version come last.
+func TestDeletionsInOneSecond(t *testing.T) {
+	one := deleted("prod", "", "ConfigMap a 05:00 9", "ConfigMap c 05:00 11", "ConfigMap e 05:00")
+	two := strings.Replace(deleted("prod", "", "ConfigMap d 05:00 10", "ConfigMap b 05:00 101", "ConfigMap f 04:00 999"), "deletions-1", "deletions-2", 1)
+	for range 10 { // The records are in a map.
+		got, err := owners.Query{Namespace: "prod"}.Deletions(t.Context(), fakeReader{objects: []string{tracker, one, two}}, noted())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, d := range got.Found {
+			names = append(names, d.Ref.Name)
+		}
+		if diff := gocmp.Diff([]string{"b", "c", "d", "a", "e", "f"}, names); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
 }

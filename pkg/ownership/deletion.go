@@ -49,10 +49,12 @@ type Deletion struct {
 	// Asked is when the API server asked the webhook; it is zero if it did not. Gone is when the
 	// webhook saw that the object was gone. If it is zero, the object may still exist: finalizers
 	// keep it, or a grace period.
-	Asked metav1.Time   `json:"asked,omitzero"`
-	Gone  metav1.Time   `json:"gone,omitzero"`
-	By    DeletionCause `json:"by"`
-	User  string        `json:"user,omitempty"`
+	Asked metav1.Time `json:"asked,omitzero"`
+	Gone  metav1.Time `json:"gone,omitzero"`
+	// Version is the resourceVersion at which a watch showed it as going or gone. Times are in whole seconds.
+	Version string        `json:"version,omitempty"`
+	By      DeletionCause `json:"by"`
+	User    string        `json:"user,omitempty"`
 	// Several means that several users asked at the same time, so that User is empty.
 	Several bool `json:"several,omitempty"`
 	// Via is the owner or the namespace that went.
@@ -202,7 +204,7 @@ func (d Deletion) and(o Deletion) (merged Deletion, news bool) {
 		merged.Asked = o.Asked
 	}
 	if d.Gone.IsZero() {
-		merged.Gone, merged.Gap = o.Gone, o.Gap
+		merged.Gone, merged.Gap, merged.Version = o.Gone, o.Gap, o.Version
 	}
 	if d.By == ByUnknown && merged.By == ByUnknown {
 		merged.By, merged.Via = o.By, o.Via

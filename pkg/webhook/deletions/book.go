@@ -33,9 +33,11 @@ const (
 // Gone is an object that is going or gone, as a watch shows it.
 type Gone struct {
 	Object ownership.Object
-	// Time is zero if the object still exists.
-	Time time.Time
-	Gap  bool
+	// Time is zero if the object still exists. Version is its last resourceVersion, that of its deletion if it
+	// is gone. It is empty if the object was missing in a list.
+	Time    time.Time
+	Version string
+	Gap     bool
 	// Refs are the object's owners, and Owners those of its fields.
 	Refs   []metav1.OwnerReference
 	Owners []ownership.Holder
@@ -243,7 +245,7 @@ func (b *book) answer(done []*pending, ok bool, now time.Time) {
 // deletion returns the record's entry, which is about to be written.
 func (b *book) deletion(p *pending) ownership.Deletion {
 	p.sent = p.news
-	d := ownership.Deletion{Object: p.Object, User: p.user, Several: p.several, By: ownership.CauseOf(p.user), Owners: p.Owners, Gap: p.Gap}
+	d := ownership.Deletion{Object: p.Object, User: p.user, Several: p.several, By: ownership.CauseOf(p.user), Owners: p.Owners, Gap: p.Gap, Version: p.Version}
 	if !p.asked.IsZero() {
 		d.Asked = metav1.NewTime(p.asked)
 	}

@@ -152,6 +152,21 @@ func TestBookKeepsNames(t *testing.T) {
 	}
 }
 
+// The version is that of the last event that showed the object.
+func TestBookKeepsTheVersion(t *testing.T) {
+	b := newBook()
+	b.lead(true)
+	going, gone := goneAt("a", 0), goneAt("a", 1)
+	going.Version, gone.Version = "7", "9"
+	b.see(going, nil, at(0))
+	b.see(gone, nil, at(1))
+	for _, all := range b.dueNow("own", at(10), false) {
+		if d := b.deletion(all[0]); d.Version != "9" {
+			t.Errorf("version %s, not 9", d.Version)
+		}
+	}
+}
+
 // News of a deletion that come while its record is written are written next.
 func TestBookKeepsNewsDuringAWrite(t *testing.T) {
 	b := newBook()

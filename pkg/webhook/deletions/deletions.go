@@ -51,19 +51,19 @@ func (r *Recorder) Hint(h ownership.DeletionHint) bool {
 	return r.book.hint(h, time.Now())
 }
 
-// Going handles an object that is being deleted but still exists.
-func (r *Recorder) Going(o ownership.Object, refs []metav1.OwnerReference, owners []ownership.Holder) {
+// Going handles a version of an object that is being deleted but still exists.
+func (r *Recorder) Going(o ownership.Object, version string, refs []metav1.OwnerReference, owners []ownership.Holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.book.see(Gone{Object: o, Refs: refs, Owners: owners}, nil, time.Now())
+	r.book.see(Gone{Object: o, Version: version, Refs: refs, Owners: owners}, nil, time.Now())
 }
 
-// Gone handles an object that is gone. settled is called once this replica has nothing more to do
-// for it.
-func (r *Recorder) Gone(o ownership.Object, at time.Time, gap bool, refs []metav1.OwnerReference, owners []ownership.Holder, settled func()) {
+// Gone handles an object that is gone, with the version of its deletion, if known. settled is called
+// once this replica has nothing more to do for it.
+func (r *Recorder) Gone(o ownership.Object, version string, at time.Time, gap bool, refs []metav1.OwnerReference, owners []ownership.Holder, settled func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.book.see(Gone{Object: o, Time: at, Gap: gap, Refs: refs, Owners: owners}, settled, time.Now())
+	r.book.see(Gone{Object: o, Version: version, Time: at, Gap: gap, Refs: refs, Owners: owners}, settled, time.Now())
 }
 
 // Lives handles a namespace that exists and is not being deleted.

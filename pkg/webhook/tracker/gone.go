@@ -13,11 +13,11 @@ import (
 // Deletions receives the objects that are going or gone. Its methods never block.
 type Deletions interface {
 	// Going receives every version of an object with a deletion timestamp.
-	Going(o ownership.Object, refs []metav1.OwnerReference, owners []ownership.Holder)
-	// Gone receives every object that is gone. The checkpoint does not pass the deletion until
-	// settled has been called. gap means that the object was missing in a list, so only its name is
-	// known.
-	Gone(o ownership.Object, at time.Time, gap bool, refs []metav1.OwnerReference, owners []ownership.Holder, settled func())
+	Going(o ownership.Object, version string, refs []metav1.OwnerReference, owners []ownership.Holder)
+	// Gone receives every object that is gone, with the resourceVersion of its deletion. The checkpoint
+	// does not pass the deletion until settled has been called. gap means that the object was missing in
+	// a list, so only its name is known.
+	Gone(o ownership.Object, version string, at time.Time, gap bool, refs []metav1.OwnerReference, owners []ownership.Holder, settled func())
 	// Lives reports a namespace that exists and is not being deleted.
 	Lives(namespace string)
 }
@@ -31,7 +31,7 @@ func (f *follower) going(o *metav1.PartialObjectMetadata) {
 	switch d := f.opts.Deletions; {
 	case d == nil || o.UID == "":
 	case o.DeletionTimestamp != nil:
-		d.Going(f.object(o.Namespace, o.Name, o.UID), o.OwnerReferences, ownership.LastOwners(o.ManagedFields))
+		d.Going(f.object(o.Namespace, o.Name, o.UID), o.ResourceVersion, o.OwnerReferences, ownership.LastOwners(o.ManagedFields))
 	case f.resource.Resource == "namespaces" && f.resource.Group == "":
 		d.Lives(o.Name)
 	}
@@ -50,13 +50,13 @@ func (f *follower) gone(o *metav1.PartialObjectMetadata, now time.Time) {
 		s.deleted(f.watched, o.UID, o.ResourceVersion, now)
 		return nil
 	})
-	f.opts.Deletions.Gone(f.object(o.Namespace, o.Name, o.UID), now, false, o.OwnerReferences, ownership.LastOwners(o.ManagedFields), func() { f.release(m) })
+	f.opts.Deletions.Gone(f.object(o.Namespace, o.Name, o.UID), o.ResourceVersion, now, false, o.OwnerReferences, ownership.LastOwners(o.ManagedFields), func() { f.release(m) })
 }
 
 // missing passes on the objects that a list of the present state no longer has.
 func (f *follower) missing(all map[types.UID]remembered, now time.Time) {
 	for uid, o := range all {
-		f.opts.Deletions.Gone(f.object(o.namespace.Value(), o.name, uid), now, true, nil, nil, func() {})
+		f.opts.Deletions.Gone(f.object(o.namespace.Value(), o.name, uid), "", now, true, nil, nil, func() {})
 	}
 }
 

@@ -186,8 +186,8 @@ func TestGapIsExplainedInLog(t *testing.T) {
 
 type noDeletions struct{}
 
-func (noDeletions) Going(ownership.Object, []metav1.OwnerReference, []ownership.Holder) {}
-func (noDeletions) Gone(_ ownership.Object, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
+func (noDeletions) Going(ownership.Object, string, []metav1.OwnerReference, []ownership.Holder) {}
+func (noDeletions) Gone(_ ownership.Object, _ string, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
 	settled()
 }
 func (noDeletions) Lives(string) {}

@@ -96,8 +96,8 @@ func TestRestart(t *testing.T) {
 // unrecorded receives deletions, and records none.
 type unrecorded struct{}
 
-func (unrecorded) Going(ownership.Object, []metav1.OwnerReference, []ownership.Holder) {}
-func (unrecorded) Gone(_ ownership.Object, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
+func (unrecorded) Going(ownership.Object, string, []metav1.OwnerReference, []ownership.Holder) {}
+func (unrecorded) Gone(_ ownership.Object, _ string, _ time.Time, _ bool, _ []metav1.OwnerReference, _ []ownership.Holder, settled func()) {
 	settled()
 }
 func (unrecorded) Lives(string) {}
