@@ -89,17 +89,40 @@ type DeletionHint struct {
 	Time time.Time
 }
 
+// controllers are the ServiceAccounts of kube-controller-manager
+// (k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy). Other programs in kube-system may delete
+// on behalf of people, such as an Argo CD that is installed there.
+const controllers = `
+	attachdetach-controller bootstrap-signer certificate-controller cloud-node-controller clusterrole-aggregation-controller
+	cronjob-controller daemon-set-controller deployment-controller device-taint-eviction-controller disruption-controller
+	endpoint-controller endpointslice-controller endpointslicemirroring-controller ephemeral-volume-controller
+	expand-controller horizontal-pod-autoscaler job-controller legacy-service-account-token-cleaner node-controller
+	node-lifecycle-controller persistent-volume-binder pod-garbage-collector podcertificaterequestcleaner pv-protection-controller
+	pvc-protection-controller replicaset-controller replication-controller resource-claim-controller resourcequota-controller
+	root-ca-cert-publisher route-controller selinux-warning-controller service-account-controller service-cidrs-controller
+	service-controller statefulset-controller storage-version-garbage-collector storage-version-migrator-controller
+	token-cleaner ttl-after-finished-controller ttl-controller validatingadmissionpolicy-status-controller
+	volumeattributesclass-protection-controller`
+
 // CauseOf returns the cause that a user's name proves.
 func CauseOf(user string) DeletionCause {
-	const controllers = "system:serviceaccount:kube-system:"
-	switch {
-	case user == "":
+	switch user {
+	case "":
 		return ByUnknown
-	case user == controllers+"generic-garbage-collector":
+	// The API server frees IPAddresses and removes its own Leases. The scheduler preempts Pods.
+	case "system:apiserver", "system:kube-scheduler", "system:kube-controller-manager", "system:cloud-controller-manager":
+		return ByController
+	}
+	if strings.HasPrefix(user, "system:node:") {
+		return ByController
+	}
+	switch name, inKubeSystem := strings.CutPrefix(user, "system:serviceaccount:kube-system:"); {
+	case !inKubeSystem:
+	case name == "generic-garbage-collector":
 		return ByOwner
-	case user == controllers+"namespace-controller":
+	case name == "namespace-controller":
 		return ByNamespace
-	case strings.HasPrefix(user, controllers), user == "system:kube-controller-manager", strings.HasPrefix(user, "system:node:"):
+	case slices.Contains(strings.Fields(controllers), name):
 		return ByController
 	}
 	return ByUser

@@ -24,6 +24,22 @@ func deletionOf(uid string, d ownership.Deletion) ownership.Deletion {
 	return d
 }
 
+// Only Kubernetes' own programs are controllers; others in kube-system act for people.
+func TestCauseOf(t *testing.T) {
+	const inKubeSystem = "system:serviceaccount:kube-system:"
+	for user, want := range map[string]ownership.DeletionCause{
+		"": ownership.ByUnknown, "jane": ownership.ByUser, "kubernetes-admin": ownership.ByUser,
+		"system:apiserver": ownership.ByController, "system:kube-scheduler": ownership.ByController, "system:node:n1": ownership.ByController,
+		inKubeSystem + "generic-garbage-collector": ownership.ByOwner, inKubeSystem + "namespace-controller": ownership.ByNamespace,
+		inKubeSystem + "job-controller": ownership.ByController, inKubeSystem + "argocd-user": ownership.ByUser,
+		inKubeSystem + "kustomize-controller": ownership.ByUser, "system:serviceaccount:argocd:job-controller": ownership.ByUser,
+	} {
+		if got := ownership.CauseOf(user); got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
+		}
+	}
+}
+
 // Replicas report what they know of a deletion, in any order; the result is the same.
 func TestDeletionsAreMerged(t *testing.T) {
 	jane := ownership.Deletion{User: "jane", Asked: stamped(1)}

@@ -25,7 +25,8 @@ func (f *flags) toDeletions(in verb.Invocation) (*deletedOptions, error) {
 	o := &deletedOptions{everywhere: f.everywhere, since: f.since}
 	var targetsErr error
 	if target.NameObjects(in.Args) {
-		targetsErr = object.Hinted("leave out --deleted: the history of an object has its deletions", "--deleted takes a TYPE, and no names")
+		targetsErr = object.Hinted("leave out --deleted: the history of an object has its deletions. Several TYPEs are one argument, such as pods,cm",
+			"--deleted takes a TYPE, and no names")
 	} else if len(in.Args) > 0 {
 		targetsErr = o.targets.Read(in.Args)
 		o.targets.Everywhere = f.everywhere

@@ -115,6 +115,30 @@ func TestDeleted(t *testing.T) {
 	jane.awaitFate(t, "a controller", job.GetUID(), fate{By: ownership.ByController, User: "system:serviceaccount:kube-system:ttl-after-finished-controller", Gone: true})
 }
 
+// All controllers of Kubernetes are known. The control plane's own roles name them.
+func TestControllersAreKnown(t *testing.T) {
+	c := newClient(t, "")
+	list, err := c.Resource(clusterRoles.GroupVersion().WithResource("clusterrolebindings")).List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/bootstrapping=rbac-defaults"})
+	c.must(t, err)
+	known := 0
+	for _, binding := range list.Items {
+		subjects, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
+		for _, one := range subjects {
+			name, _, _ := unstructured.NestedString(one.(map[string]any), "name")
+			if !strings.HasPrefix(binding.GetName(), "system:controller:") {
+				continue
+			}
+			known++
+			if cause := ownership.CauseOf("system:serviceaccount:kube-system:" + name); cause == ownership.ByUser {
+				t.Errorf("%s counts as a person", name)
+			}
+		}
+	}
+	if known < 30 {
+		t.Errorf("%d controllers", known)
+	}
+}
+
 // A deletion that is refused is not recorded, and one that a finalizer holds up is not reported as
 // gone.
 func TestDeletionAsked(t *testing.T) {
