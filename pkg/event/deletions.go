@@ -32,7 +32,8 @@ type Deletion struct {
 	User string
 	// Several means that several users asked at the same time.
 	Several bool
-	// ViaKind and Via name the owner or the namespace that went.
+	// ViaKind and Via name the owner or the namespace that went. If By is unknown, they name an owner that the
+	// object had.
 	ViaKind, Via string
 	Owners       []managedfields.Owner
 	Gap          bool

@@ -57,7 +57,7 @@ type Deletion struct {
 	User    string        `json:"user,omitempty"`
 	// Several means that several users asked at the same time, so that User is empty.
 	Several bool `json:"several,omitempty"`
-	// Via is the owner or the namespace that went.
+	// Via is the owner or the namespace that went. If the cause is unknown, it is an owner that the object had.
 	Via Reference `json:"via,omitzero"`
 	// Owners are the last owners of the object's fields.
 	Owners []Holder `json:"owners,omitempty"`
@@ -230,7 +230,7 @@ func (d Deletion) and(o Deletion) (merged Deletion, news bool) {
 		merged.Gone, merged.Gap, merged.Version = o.Gone, o.Gap, o.Version
 	}
 	if d.By == ByUnknown && merged.By == ByUnknown {
-		merged.By, merged.Via = o.By, o.Via
+		merged.By, merged.Via = o.By, cmp.Or(o.Via, d.Via)
 	}
 	merged.Owners = d.Owners
 	if len(d.Owners) == 0 {

@@ -75,7 +75,7 @@ type deletionEntry struct {
 	User string `json:"user,omitempty"`
 	// True if several users asked at the same time.
 	Several bool `json:"several,omitempty"`
-	// The owner or the namespace that went.
+	// The owner or the namespace that went. If by is unknown: an owner that the object had.
 	Via *viaEntry `json:"via,omitempty"`
 	// The last owners of the object's fields.
 	Owners []managedfields.Owner `json:"owners,omitempty"`

@@ -41,6 +41,8 @@ func DeletionCause(d event.Deletion) string {
 		return "by the controller " + text.Printable(d.User)
 	case d.User != "":
 		return "by the user " + text.Printable(d.User)
+	case via != "":
+		return "user unknown, perhaps the garbage collector: it had the owner " + via
 	}
 	return "user unknown: the API server did not ask the webhook"
 }

@@ -102,6 +102,7 @@ func deletions() event.Deletions {
 			at("ConfigMap", "shop", "one", event.Deletion{By: "user", User: "jane", Asked: noon().Add(-time.Minute), Owners: flux}),
 			at("Pod", "shop", "two", event.Deletion{By: "owner", ViaKind: "Job", Via: "backup"}),
 			at("Pod", "shop", "three", byController), earlier,
+			at("ReplicaSet", "shop", "six", event.Deletion{By: "unknown", ViaKind: "Deployment", Via: "nosuch"}),
 			at("Pod", "shop", "four", event.Deletion{By: "unknown", Gap: true}),
 			at("Pod", "shop", "five", event.Deletion{By: "user", Several: true}),
 		},

@@ -37,7 +37,7 @@ func followed(b output.Base, d event.Deletion) string {
 	case b.Verbose || d.Gone.IsZero():
 	case d.By == "controller" && !d.Gap:
 		return "\x00" + d.By + "/" + d.User + "/" + d.Ref.Namespace + "/" + d.Ref.GVK.GroupKind().String()
-	case d.Via != "":
+	case d.Via != "" && d.By != "unknown":
 		return followedVia(d)
 	}
 	return d.Ref.String() + d.UID

@@ -263,6 +263,8 @@ func (b *book) deletion(p *pending) ownership.Deletion {
 		d.By, d.Via = ownership.ByNamespace, via
 	case d.By == ownership.ByUnknown && via.Kind != "":
 		d.By, d.Via = ownership.ByOwner, via
+	case d.By == ownership.ByUnknown && len(p.Refs) > 0: // Its owner may never have existed, or only in another namespace.
+		d.Via = referenceOf(ownersOf(p)[0])
 	case d.By == ownership.ByOwner && via.Kind != "Namespace", d.By == ownership.ByNamespace && via.Kind == "Namespace":
 		d.Via = via
 	}
@@ -275,15 +277,23 @@ func (b *book) belongedTo(p *pending) ownership.Reference {
 			return ownership.Reference{Kind: "Namespace", Name: p.Object.Namespace}
 		}
 	}
-	refs := slices.SortedStableFunc(slices.Values(p.Refs), func(x, y metav1.OwnerReference) int {
-		return cmp.Compare(btoi(y.Controller), btoi(x.Controller))
-	})
-	for _, ref := range refs {
+	for _, ref := range ownersOf(p) {
 		if _, went := b.went[ref.UID]; went {
-			return ownership.Reference{Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+			return referenceOf(ref)
 		}
 	}
 	return ownership.Reference{}
+}
+
+// ownersOf returns the object's owners, the controller first.
+func ownersOf(p *pending) []metav1.OwnerReference {
+	return slices.SortedStableFunc(slices.Values(p.Refs), func(x, y metav1.OwnerReference) int {
+		return cmp.Compare(btoi(y.Controller), btoi(x.Controller))
+	})
+}
+
+func referenceOf(ref metav1.OwnerReference) ownership.Reference {
+	return ownership.Reference{Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 }
 
 func btoi(b *bool) int {

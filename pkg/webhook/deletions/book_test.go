@@ -86,7 +86,7 @@ func TestBook(t *testing.T) {
 			do:    func(b *book) { b.see(goneAt("a", 1, "web"), nil, at(1)); b.see(goneAt("web", 0), nil, at(2)) },
 			at:    4.5, want: "[shop/a gone owner by  web]",
 		},
-		"its owner lives": {leads: true, do: func(b *book) { b.see(goneAt("a", 1, "web"), nil, at(1)) }, at: 5, want: "[shop/a gone unknown by  ]"},
+		"its owner lives": {leads: true, do: func(b *book) { b.see(goneAt("a", 1, "web"), nil, at(1)) }, at: 5, want: "[shop/a gone unknown by  web]"},
 		"in a namespace that is going": {
 			leads: true,
 			do: func(b *book) {

@@ -101,6 +101,9 @@ func TestDeleted(t *testing.T) {
 	jane.awaitFate(t, "an owner", owner.GetUID(), person)
 	jane.awaitFate(t, "the garbage collector", owned.GetUID(), fate{By: ownership.ByOwner, Via: "ConfigMap/owner", Gone: true})
 
+	astray := jane.apply(t, configMaps, configMap("deleted", "astray", ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nosuch, uid: nosuch}]"), "flux")
+	jane.awaitFate(t, "the garbage collector, because of an owner that never existed", astray.GetUID(), fate{By: ownership.ByUnknown, Via: "ConfigMap/nosuch", Gone: true})
+
 	jane.namespace(t, "going")
 	inside := jane.apply(t, configMaps, configMap("going", "inside", ""), "flux")
 	going, err := jane.Resource(namespaces).Get(t.Context(), "going", metav1.GetOptions{})
