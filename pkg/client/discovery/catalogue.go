@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -41,7 +42,7 @@ func (d *Discovery) search(ctx context.Context, text string, find func(catalogue
 		d.known.read = time.Now()
 	}
 	if meta.IsNoMatchError(err) {
-		return &NoTypeError{Type: text, Near: t.near(text), Err: t.unknown}
+		return &NoTypeError{Type: text, Near: t.near(text), Err: cmp.Or(t.otherVersion(text), t.unknown)}
 	}
 	return err
 }
@@ -173,6 +174,33 @@ func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []s
 		}
 	}
 	return sortedOnce(names)
+}
+
+// otherVersion returns an error with the version at which the server serves a TYPE that has another version;
+// nil if there is none. The objects exist, although the server does not serve the type.
+func (t catalogue) otherVersion(text string) error {
+	name, rest, _ := strings.Cut(text, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	if !versions.MatchString(version) {
+		return nil
+	}
+	for _, g := range t.groups {
+		if g.Group.Name != group {
+			continue
+		}
+		for _, v := range g.Group.Versions {
+			for _, r := range g.VersionedResources[v.Version] {
+				if strings.EqualFold(name, r.Kind) || strings.EqualFold(name, r.Name) || strings.EqualFold(name, r.SingularName) {
+					return servedAt(schema.GroupVersion{Group: group, Version: v.Version})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func servedAt(gv schema.GroupVersion) error {
+	return object.Hinted("its objects still exist at that version", "it serves this kind in %s", gv)
 }
 
 func (t catalogue) near(typed string) []string {

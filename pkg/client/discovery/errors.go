@@ -124,6 +124,9 @@ func (e *NoTypeError) Hint() string {
 	if unreported, ok := errors.AsType[*KindUnknownError](e.Err); ok {
 		return unreported.Hint()
 	}
+	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
+		return known.Hint()
+	}
 	if len(e.Near) == 0 {
 		return "to name an object, write TYPE/NAME; " + command.Kubectl("api-resources") + " lists the types"
 	}

@@ -58,8 +58,7 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	case err == nil && elsewhere.Empty() && d.NewlyServed(gvk):
 		err = transport.NoAnswer(errServedBefore)
 	case err == nil && !elsewhere.Empty():
-		err = object.Hinted("its objects still exist at that version",
-			"it serves this kind in %s", elsewhere)
+		err = servedAt(elsewhere)
 	}
 	return &NoKindError{GVK: gvk, Err: err}
 }

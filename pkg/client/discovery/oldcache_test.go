@@ -139,3 +139,33 @@ func TestOldCacheChangesNoAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A TYPE whose version the server no longer serves is no proof that its objects are gone, with and without
+// an old cache: they exist at another version. A CRD that was deleted is.
+func TestTypeAtDroppedVersion(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after custom
+		proof bool
+	}{
+		"dropped version": {custom{"x.y": {versions: []string{"v2"}, plural: "gadgets"}}, false},
+		"deleted CRD":     {custom{}, true},
+		"another group":   {custom{"z.y": {versions: []string{"v2"}, plural: "gadgets"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			former, _, _ := onDisk(t, dir, custom{"x.y": {versions: []string{"v1"}, plural: "gadgets"}}.answer)
+			if _, err := former.Kind(t.Context(), gadgets); err != nil {
+				t.Fatal(err)
+			}
+			for _, typ := range []string{"Gadget.v1.x.y", "gadgets.v1.x.y"} {
+				for _, dir := range []string{"", dir} {
+					c, _, _ := onDisk(t, dir, tt.after.answer)
+					_, err := c.Resource(t.Context(), typ)
+					if _, none := errors.AsType[*client.NoTypeError](err); !none || errors.Unwrap(err) == nil != tt.proof {
+						t.Errorf("%s, cache %q: %v", typ, dir, err)
+					}
+				}
+			}
+		})
+	}
+}
