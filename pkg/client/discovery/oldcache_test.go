@@ -169,3 +169,26 @@ func TestTypeAtDroppedVersion(t *testing.T) {
 		})
 	}
 }
+
+// A cache that agrees with the server is not read again: a type costs only the request for its group version.
+func TestCurrentCacheIsNotRenewed(t *testing.T) {
+	world := custom{"x.y": {versions: []string{"v2", "v1"}, plural: "gadgets", namespaced: true}}
+	dir := t.TempDir()
+	former, _, _ := onDisk(t, dir, world.answer)
+	if _, err := former.Kind(t.Context(), deployments); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func(*client.Client) error{
+		"Resource":  func(c *client.Client) error { _, err := c.Resource(t.Context(), "gadgets"); return err },
+		"Resources": func(c *client.Client) error { _, err := c.Resources(t.Context(), "gadget.x.y"); return err },
+		"Preferred": func(c *client.Client) error { _, err := c.Preferred(t.Context(), gadgets.GroupKind()); return err },
+	} {
+		c, f, _ := onDisk(t, dir, world.answer)
+		if err := ask(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if want := []string{"GET /apis/x.y/v2"}; !slices.Equal(f.Requests, want) {
+			t.Errorf("%s requests %v, want %v", name, f.Requests, want)
+		}
+	}
+}
