@@ -227,7 +227,7 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 		return true
 	case t.APIVersion != kind.GVK.GroupVersion().String():
 		return false
-	case object.IsReserved(kind.GVK.Group):
+	case object.IsBuiltIn(kind.GVK.Group):
 		return t.Kind == kind.GVK.Kind+"List"
 	default:
 		return t.Kind != "" && t.Kind != kind.GVK.Kind

@@ -19,6 +19,10 @@ var (
 	things = object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}, Resource: "things"}
 )
 
+var gateways = object.Kind{
+	GVK: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "Gateway"}, Resource: "gateways", Namespaced: true,
+}
+
 func read(body io.Reader, kind object.Kind) (items []string, page metav1.ListMeta, err error) {
 	page, err = List(body, kind, func(item []byte) error {
 		items = append(items, string(item))
@@ -43,6 +47,9 @@ func TestList(t *testing.T) {
 		"unknown fields":     {kind: pods, text: `{"foo":{"items":[1]},` + podList + `"items":[{}],"metadata":{"resourceVersion":"1"}}`, want: []string{`{}`}},
 		"only metadata":      {kind: pods, text: `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
 		"a custom list kind": {kind: things, text: `{"kind":"Stuff",` + thing + `"metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
+		"a custom list kind in a group of Kubernetes' projects": {
+			kind: gateways, text: `{"kind":"Portals","apiVersion":"gateway.networking.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`},
+		},
 		"almost valid JSON": {
 			kind: pods, text: `{"kind":"L",` + podList + `"metadata":{"resourceVersion":"1"},"items":[{"a":1,"a":2},{"b":"\ud800"},{"c":"` + "\xff" + `"}]}`,
 			want: []string{`{"a":1,"a":2}`, `{"b":"\ud800"}`, `{"c":"` + "\xff" + `"}`},
