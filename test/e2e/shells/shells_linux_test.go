@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,6 +60,9 @@ users:
       interactiveMode: IfAvailable
 `
 
+// escapes are the sequences with which a shell colours and redraws its line.
+var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[A-Za-z]|[()].|\\][^\a]*\a|.)|\r")
+
 // A word that Tab completes reaches the plugin as the path, however the user quotes it: with backslashes, in
 // quotes, or with nothing but its beginning. The paths have brackets, quotes, colons, spaces and equals signs.
 func TestTabs(t *testing.T) {
@@ -83,31 +87,39 @@ func TestTabs(t *testing.T) {
 		{"apply --filename=my\\ sh\t", "--filename=my shop"},
 		{"-n shop unrea\t", "unready"},
 		{"owners deploy/w\t", "deploy/w"}, // The server does not answer.
+		{"owners deploy/w -l 'app in (touch ran)' --pat\t", "--path"},
+		{"owners deploy/w -l \"app in (touch ran)\" --pat\t", "--path"},
 	}
 	for _, tt := range []struct {
 		name, shell string
 		args        []string
 		setup       string
 	}{
-		{"bash", "bash", []string{"--norc", "--noprofile", "-i"}, "source <(kubectl-k8sconnect completion bash)"},
-		{"bash with fewer ends of words", "bash", []string{"--norc", "--noprofile", "-i"}, "source <(kubectl-k8sconnect completion bash); COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]/}"},
-		{"zsh", "zsh", []string{"-f", "-i"}, "bindkey -e; unsetopt beep; autoload -U compinit; compinit -D -u; source <(kubectl-k8sconnect completion zsh)"},
+		{"bash", "bash", []string{"--norc", "--noprofile", "-i"}, "source <(kubectl-k8sconnect completion bash); PS1='$ '"},
+		{"bash with fewer ends of words", "bash", []string{"--norc", "--noprofile", "-i"}, "source <(kubectl-k8sconnect completion bash); COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]/}; PS1='$ '"},
+		{"zsh", "zsh", []string{"-f", "-i"}, "bindkey -e; unsetopt beep; autoload -U compinit; compinit -D -u; source <(kubectl-k8sconnect completion zsh); PS1='$ '"},
+		// fish completes only programs that exist.
+		{"fish", "fish", []string{"--no-config", "--private", "-i"}, "function kubectl; end; kubectl-k8sconnect completion fish | source; function fish_prompt; echo '$ '; end; set -g fish_autosuggestion_enabled 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := exec.LookPath(tt.shell); err != nil {
 				t.Skip(tt.shell + " is not installed")
 			}
 			s, dir := open(t, tt.shell, tt.args)
-			s.enters(t, tt.setup+"; PS1='$ '")
+			s.enters(t, tt.setup)
 			for _, program := range []string{"kubectl-k8sconnect ", "kubectl k8sconnect "} {
 				for _, r := range rows {
 					// Once Tab has completed the line, it becomes the arguments of printf.
 					got := s.enters(t, program+r.keys+"\x01printf '<%s>\\n' \x05")
-					lines := strings.Split(strings.TrimSpace(got), "\n") // A shell can add a slash to a folder, or not.
+					lines := strings.Split(strings.TrimSpace(escapes.ReplaceAllString(got, "")), "\n")
+					// A shell can add a slash to a folder, or not.
 					if last := strings.Replace(strings.TrimSpace(lines[len(lines)-1]), "shop/>", "shop>", 1); last != "<"+r.want+">" {
 						t.Errorf("%s%q: want <%s>, got\n%s", program, r.keys, r.want, got)
 					}
 				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+				t.Error("Tab ran the words of a value")
 			}
 			if _, err := os.Stat(filepath.Join(dir, "called")); err != nil {
 				t.Errorf("the credential program was not called: %v", err)
@@ -193,7 +205,7 @@ func (s *shell) Write(p []byte) (int, error) {
 // enters types keys and a newline, and returns what is shown until the shell has run the line.
 func (s *shell) enters(t *testing.T, keys string) string {
 	t.Helper()
-	if _, err := s.screen.WriteString(keys + "; echo en$((1+1))d\n"); err != nil {
+	if _, err := s.screen.WriteString(keys + "; printf 'en%dd\\n' 2\n"); err != nil {
 		t.Fatal(err)
 	}
 	shown := ""
