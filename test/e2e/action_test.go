@@ -3,10 +3,14 @@ package e2e_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -41,6 +46,8 @@ type actionRunner struct {
 	expressions map[string]string
 	// releases is the folder of releases, which the action downloads.
 	releases string
+	// url is where the releases are, if not in the folder.
+	url string
 }
 
 var (
@@ -79,7 +86,7 @@ func (r *actionRunner) job(t *testing.T, steps []actionStep) (out, summary strin
 		for name, input := range r.action.Inputs {
 			inputs[name] = r.fill(t, input.Default, nil)
 		}
-		inputs["url"] = "file://" + r.releases
+		inputs["url"] = cmp.Or(r.url, "file://"+r.releases)
 		for name, value := range step.With {
 			if _, ok := inputs[name]; !ok {
 				t.Fatalf("the action has no input %s", name)
@@ -228,10 +235,24 @@ func TestGitHubAction(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		t.Run(map[bool]string{false: "apply", true: "after a change"}[changed], func(t *testing.T) {
 			r, ns := start(t, "pull_request")
-			out, summary, err := r.job(t, workflow.Jobs["diff"].Steps)
-			comment, _ := os.ReadFile(filepath.Join(r.dir, "comment.md"))
-			if err != nil || !strings.Contains(string(comment), "+  mode: fast") || string(comment) != summary {
-				t.Fatalf("%v: %s\ncomment: %s\nsummary: %s", err, out, comment, summary)
+			const others = `[{"url": "https://github.example/shop/pull/1#issuecomment-1", "body": "<!-- kubectl-k8sconnect  shop/ -->", "viewerDidAuthor": false},
+				{"url": "https://github.example/shop/pull/1#issuecomment-2", "body": "the coverage", "viewerDidAuthor": true}]`
+			if err := os.WriteFile(filepath.Join(r.dir, "comments.json"), []byte(others), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // The second run replaces the comment of the first one.
+				out, summary, err := r.job(t, workflow.Jobs["diff"].Steps)
+				comment, _ := os.ReadFile(filepath.Join(r.dir, "comment.md"))
+				_, shown, _ := strings.Cut(string(comment), "-->\n")
+				if err != nil || !strings.Contains(shown, "+  mode: fast") || shown != summary {
+					t.Fatalf("%v: %s\ncomment: %s\nsummary: %s", err, out, comment, summary)
+				}
+				var all []struct{ Body string }
+				text, _ := os.ReadFile(filepath.Join(r.dir, "comments.json"))
+				if err := json.Unmarshal(text, &all); err != nil || len(all) != 3 || all[2].Body != string(comment) ||
+					all[0].Body != "<!-- kubectl-k8sconnect  shop/ -->" || all[1].Body != "the coverage" {
+					t.Fatalf("%v: the comments of others are changed, or the own one was not replaced: %s", err, text)
+				}
 			}
 			if out, _, err := r.job(t, workflow.Jobs["plan"].Steps); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -239,7 +260,7 @@ func TestGitHubAction(t *testing.T) {
 			if changed {
 				e2etest.Kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
 			}
-			out, summary, err = r.job(t, workflow.Jobs["apply"].Steps)
+			out, summary, err := r.job(t, workflow.Jobs["apply"].Steps)
 			want, wrote := "1 configured", "fast"
 			if changed {
 				want, wrote = "nothing was written: ", "off"
@@ -263,6 +284,23 @@ func TestGitHubAction(t *testing.T) {
 		}
 		if comment, err := os.ReadFile(filepath.Join(r.dir, "comment.md")); err == nil {
 			t.Errorf("a comment without a pull request: %s", comment)
+		}
+	})
+	t.Run("a server that is busy", func(t *testing.T) {
+		r, _ := start(t, "pull_request")
+		var asked atomic.Int64
+		files := http.FileServer(http.Dir(r.releases))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if asked.Add(1) == 1 {
+				http.Error(w, "busy", http.StatusTooManyRequests)
+				return
+			}
+			files.ServeHTTP(w, req)
+		}))
+		defer server.Close()
+		r.url = server.URL
+		if out, _, err := r.job(t, workflow.Jobs["diff"].Steps); err != nil || asked.Load() != 2 {
+			t.Errorf("%v, %d downloads: %s", err, asked.Load(), out)
 		}
 	})
 	t.Run("another archive", func(t *testing.T) {

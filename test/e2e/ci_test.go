@@ -109,7 +109,7 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 	put("shop/settings.yaml", strings.Replace(settings, "NS", ns, 1))
 	e2etest.Plugin(t, c.KubeconfigPath, "apply", "-f", filepath.Join(w.dir, "shop")).Ends(t, 0)
 	put("shop/settings.yaml", strings.NewReplacer("NS", ns, "slow", "fast").Replace(settings))
-	put("bin/gh", "#!/bin/sh\n[ \"$1 $2 $4\" = \"pr comment --body-file\" ] && cp \"$5\" comment.md\n")
+	put("bin/gh", gh)
 	printed := e2etest.Plugin(t, c.KubeconfigPath, "apply", "-R", "-f", filepath.Join(w.dir, "shop"), "--dry-run=server", "-o", "role").Ends(t, 0)
 	kubeconfig, err := os.ReadFile(e2etest.RolesOf(t, printed.Stdout.String()).Account(t, c, ns, nil))
 	if err != nil {
@@ -128,10 +128,29 @@ func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
 	}
 	w.env = append(os.Environ(), "HOME="+w.dir, "KUBECONFIG="+filepath.Join(w.dir, "kubeconfig"),
 		"PATH="+strings.Join([]string{filepath.Join(w.dir, "bin"), filepath.Dir(c.Binary("kubectl")), os.Getenv("PATH"), jq}, string(os.PathListSeparator)),
-		"GITHUB_STEP_SUMMARY="+filepath.Join(w.dir, "summary.md"), "GITHUB_EVENT_NAME=pull_request", "PULL_REQUEST=https://github.example/shop/pull/1",
+		"GITHUB_STEP_SUMMARY="+filepath.Join(w.dir, "summary.md"), "GITHUB_EVENT_NAME=pull_request", "GITHUB_REPOSITORY=shop/shop", "PULL_REQUEST=https://github.example/shop/pull/1",
 		"FOLDER=shop", "DIGEST="+digest)
 	return w
 }
+
+// gh is GitHub's client. It keeps the comments of the pull request in comments.json, and the last one also in
+// comment.md.
+const gh = `#!/bin/sh
+set -e
+[ -f comments.json ] || echo '[]' > comments.json
+case "$1 $2 $4 $6" in
+'pr view --json --jq') jq "{$5: .}" comments.json | jq -r "$7" ;;
+'pr comment --body-file '*)
+  cp "$5" comment.md
+  jq --rawfile body "$5" --arg url "$3" '. + [{url: "\($url)#issuecomment-\(length + 1)", $body, viewerDidAuthor: true}]' comments.json > new.json
+  mv new.json comments.json ;;
+'api -X repos/shop/shop/issues/comments/'*)
+  cp "${6#body=@}" comment.md
+  jq --rawfile body "${6#body=@}" --arg id "${4##*/}" 'map(if .url | endswith("#issuecomment-" + $id) then .body = $body else . end)' comments.json > new.json
+  mv new.json comments.json ;;
+*) echo "unknown command: $*" >&2; exit 1 ;;
+esac
+`
 
 // run runs a script, with paths of a container mapped into the workspace.
 func (w workspace) run(t *testing.T, script string) (string, error) {
