@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"flag"
 	"os"
 	"path/filepath"
@@ -407,6 +408,10 @@ func TestKubeconfigErrors(t *testing.T) {
 			twoContexts,
 			[]string{"--user", "you"},
 			"error: kubeconfig: auth info \"you\" does not exist\n  hint: --user can be: me\n",
+		},
+		"kubeconfig in base64": {
+			base64.StdEncoding.EncodeToString([]byte(twoContexts)), nil,
+			"error: kubeconfig: nowhere is base64\n  hint: decode it first: base64 -d nowhere > kubeconfig\n",
 		},
 		"invalid YAML in the kubeconfig": {
 			"{", nil,

@@ -4,8 +4,10 @@
 package connection
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
@@ -165,6 +167,9 @@ func (c *Connection) explain(err error) error {
 	}
 	raw, rawErr := c.config.ToRawKubeConfigLoader().RawConfig()
 	if rawErr != nil {
+		if file := c.encoded(); file != "" {
+			return object.Hinted("decode it first: base64 -d "+text.ShellQuote(file)+" > kubeconfig", "kubeconfig: %s is base64", file)
+		}
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
 	for _, given := range []struct {
@@ -181,6 +186,26 @@ func (c *Connection) explain(err error) error {
 		}
 	}
 	return fmt.Errorf("kubeconfig: %w", err)
+}
+
+// encoded returns a kubeconfig whose content is base64: many CI secrets are.
+func (c *Connection) encoded() string {
+	access := c.config.ToRawKubeConfigLoader().ConfigAccess()
+	files := access.GetLoadingPrecedence()
+	if access.IsExplicitFile() {
+		files = []string{access.GetExplicitFile()}
+	}
+	for _, file := range files {
+		written, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(written)), ""))
+		if err == nil && bytes.Contains(decoded, []byte("clusters")) {
+			return file
+		}
+	}
+	return ""
 }
 
 // contextName returns the context from the flag, or else from the kubeconfig.
