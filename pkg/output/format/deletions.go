@@ -75,13 +75,17 @@ func MissingNotes(p event.Past, now time.Time) []string {
 	return DeletionsSummary(d, now)
 }
 
-// DeletionsSummary counts a list of deletions, and says what may be missing from it.
+// DeletionsSummary counts a list of deletions, and says what may be missing from it. If it is empty, that
+// includes what happened after the webhook last saved its progress: it may be down since then.
 func DeletionsSummary(d event.Deletions, now time.Time) []string {
 	count := text.Count(len(d.Found), "deletion") + text.Printable(d.Where)
 	if !d.From.IsZero() {
 		count += " since " + Moment(d.From, now)
 	}
 	lines := append([]string{count}, Coverage(d.Coverage, now)...)
+	if until := d.Coverage.Until; len(d.Found) == 0 && !until.IsZero() && !d.Coverage.Stale {
+		lines = append(lines, "progress last saved at "+Moment(until, now)+"; a later deletion may not be recorded yet")
+	}
 	for _, limit := range d.Limits {
 		lines = append(lines, text.Printable(limit))
 	}

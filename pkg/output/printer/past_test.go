@@ -65,6 +65,7 @@ func TestPastOfMissing(t *testing.T) {
 	watched := event.Coverage{Since: noon().Add(-24 * time.Hour)}
 	gone := deletions().Found[4]
 	gap := watched
+	gap.Until = noon().Add(-40 * time.Second)
 	gap.Gaps = []event.Gap{{From: noon(), To: noon().Add(time.Minute)}}
 	missing := func(name string, d event.Deletions) event.Event {
 		return event.Past{Ref: ref("v1", "ConfigMap", "shop", name), Missing: true, Deletions: d}
