@@ -163,15 +163,30 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	// Without any configuration, client-go uses a port on which API servers no longer listen.
 	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
 		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
-		return nil, &object.HintedError{
-			Err: errors.New("no cluster is configured: no kubeconfig found"),
-			Advice: "set one with --kubeconfig or KUBECONFIG; searched: " +
-				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
+		if own := inPod(config); own != nil {
+			config = own
+		} else {
+			return nil, &object.HintedError{
+				Err: errors.New("no cluster is configured: no kubeconfig found"),
+				Advice: "set one with --kubeconfig or KUBECONFIG; searched: " +
+					strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
+			}
 		}
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = userAgent(build.This().Version, c.Verb)
 	return config, checkAddress(config)
+}
+
+// inPod returns the configuration of the Pod in which the plugin runs, with the flags in given; nil
+// outside a Pod. client-go leaves out that configuration if there are flags (kubernetes/kubernetes#122532).
+func inPod(given *rest.Config) *rest.Config {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil
+	}
+	config.Impersonate, config.Timeout, config.Proxy = given.Impersonate, given.Timeout, given.Proxy
+	return config
 }
 
 // userAgent identifies the plugin and the verb in the server's audit log.
