@@ -2,6 +2,7 @@ package deletions
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,6 +19,10 @@ const (
 	// withoutUser is how long a deletion waits for its user and for the reason of its cause. Watches
 	// of several kinds are not in order, so an object may go before its namespace is seen to go.
 	withoutUser = 3 * time.Second
+	// storm is how many deletions without a user in one namespace are a storm. It is written once it pauses for
+	// withoutUser, but after stormFor at the latest: the API server needs 70 ms for a record of 100 kB.
+	storm    = 100
+	stormFor = 30 * time.Second
 	// refusedAfter is when a hint expires for which no deletion is seen: the deletion was refused.
 	refusedAfter = 2 * time.Minute
 	// keptForLeader is how long other replicas keep what the leader should write. A Lease expires
@@ -172,19 +177,31 @@ func (b *book) lead(leads bool) { b.leads = leads }
 // pending until it is answered.
 func (b *book) dueNow(own string, now time.Time, all bool) map[types.NamespacedName][]*pending {
 	b.sweep(now)
-	out := map[types.NamespacedName][]*pending{}
+	out, inNamespace, later := map[types.NamespacedName][]*pending{}, map[string]int{}, map[string]int{}
 	for _, p := range b.pending {
-		if p.written || !p.seen || !p.named() && !b.leads || !all && p.due.After(now) {
+		if p.written || !p.seen || !p.named() && !b.leads {
 			continue
 		}
 		if _, going := b.namespaces[p.Object.Namespace]; p.record.Name == "" || p.going != going {
 			r := b.recordOf(p, own)
 			p.record, p.going = types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, going
 		}
+		inNamespace[p.Object.Namespace]++
+		if !all && p.due.After(now) {
+			later[p.Object.Namespace]++
+			continue
+		}
 		out[p.record] = append(out[p.record], p)
 	}
+	maps.DeleteFunc(out, func(_ types.NamespacedName, due []*pending) bool {
+		namespace := due[0].Object.Namespace
+		return later[namespace] > 0 && inNamespace[namespace] >= storm && !slices.ContainsFunc(due, func(p *pending) bool { return p.hurries(now) })
+	})
 	return out
 }
+
+// hurries reports whether a deletion does not wait for those of the same storm that will be due later.
+func (p *pending) hurries(now time.Time) bool { return p.named() || now.Sub(p.came) > stormFor }
 
 func (b *book) recordOf(p *pending, own string) *ownership.Record {
 	_, going := b.namespaces[p.Object.Namespace]

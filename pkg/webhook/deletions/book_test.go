@@ -2,6 +2,7 @@ package deletions
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -149,6 +150,55 @@ func TestBookKeepsNames(t *testing.T) {
 	b.see(Gone{Object: ownership.Object{APIVersion: "v1", Kind: "Namespace", Name: "shop", UID: "n"}, Time: at(2)}, nil, at(2))
 	if got := fmt.Sprint(places()); got != "[own true]" {
 		t.Errorf("in a namespace that is going: in %s", got)
+	}
+}
+
+// A storm without users is written once it pauses, or after half a minute. Each user is written at once, with
+// what is due by then, and so are few deletions.
+func TestBookWritesAStormOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		deletions int
+		seconds   float64
+		user      float64 // when a user deletes one more object
+		first     float64
+		writes    int // of one record
+	}{
+		"a storm":                {deletions: 500, seconds: 10, first: 13, writes: 1},
+		"a storm without a rest": {deletions: 2000, seconds: 40, first: 30.1, writes: 2},
+		"a storm with a user":    {deletions: 500, seconds: 10, user: 5, first: 5.2, writes: 2},
+		"a few":                  {deletions: 20, seconds: 10, first: 3, writes: 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook()
+			b.lead(true)
+			writes, wrote, first, seen := map[types.NamespacedName]int{}, 0, 0.0, 0
+			for tick := range 700 {
+				now := float64(tick) / 10
+				for ; seen < tt.deletions && float64(seen)*tt.seconds/float64(tt.deletions) <= now; seen++ {
+					b.see(goneAt(fmt.Sprint("x-", seen), now+0.001), nil, at(now))
+				}
+				if tt.user > 0 && now == tt.user {
+					b.hint(ownership.DeletionHint{UID: "y", User: "jane", Time: at(now)}, at(now))
+					b.see(goneAt("y", now), nil, at(now))
+					tt.deletions++
+					seen++
+				}
+				for name, due := range b.dueNow("own", at(now), false) {
+					if wrote == 0 {
+						first = now
+					}
+					writes[name]++
+					wrote += len(due)
+					for _, p := range due {
+						b.deletion(p)
+					}
+					b.answer(due, true, at(now))
+				}
+			}
+			if most := slices.Max(slices.Collect(maps.Values(writes))); most > tt.writes || first != tt.first || wrote != tt.deletions {
+				t.Errorf("%v writes of %d deletions, the first after %v s; want at most %d of %d after %v s", writes, wrote, first, tt.writes, tt.deletions, tt.first)
+			}
+		})
 	}
 }
 
