@@ -25,7 +25,7 @@ func (r *Run) Mutators(kind object.Kind, u *unstructured.Unstructured) (found []
 	sure = sure && sureOfHooks && sureOfPolicies
 	found = r.matchingPolicies(policies, bindings, kind, u)
 	for _, h := range hooks {
-		if h.Config.GVK.Kind == "MutatingWebhookConfiguration" && !slices.Contains(found, h.Config) && r.mayMutate(h, kind, u) {
+		if mutates(h) && !slices.Contains(found, h.Config) && r.mayMutate(h, kind, u) {
 			found = append(found, h.Config)
 		}
 	}
@@ -37,7 +37,7 @@ func (r *Run) Mutators(kind object.Kind, u *unstructured.Unstructured) (found []
 func (r *Run) withStoredLabels(
 	u *unstructured.Unstructured, hooks []Hook, policies, bindings []*unstructured.Unstructured,
 ) (labelled *unstructured.Unstructured, sure bool) {
-	selects := slices.ContainsFunc(hooks, func(h Hook) bool { return !isEverything(h.ofObject) })
+	selects := slices.ContainsFunc(hooks, func(h Hook) bool { return mutates(h) && !isEverything(h.ofObject) })
 	for _, p := range policies {
 		policy, _ := As[admissionv1.MutatingAdmissionPolicy](p)
 		selects = selects || policy.Spec.MatchConstraints != nil && !isEverything(policy.Spec.MatchConstraints.ObjectSelector)
@@ -64,6 +64,8 @@ func (r *Run) withStoredLabels(
 	out.SetLabels(labels)
 	return out, sure
 }
+
+func mutates(h Hook) bool { return h.Config.GVK.Kind == "MutatingWebhookConfiguration" }
 
 func isEverything(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0

@@ -52,6 +52,7 @@ metadata: {name: app, namespace: shop, labels: {app: web, team: a}}
 		"a binding of a label that others have added": {text: policy("resourceRules: "+rules, "policyName: policy, matchResources: {objectSelector: {matchLabels: {team: b}}}")},
 		"a policy of an older server":                 {text: strings.ReplaceAll(policy("resourceRules: "+rules, "policyName: policy"), "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"), want: []string{"MutatingAdmissionPolicy policy"}},
 		"an object that may not be read":              {text: hook("rules: " + rules + ", objectSelector: {matchLabels: {app: web}}"), refused: "ConfigMap", want: []string{"MutatingWebhookConfiguration hook"}, unsure: true},
+		"a webhook that only validates some labels":   {text: head + "ValidatingWebhookConfiguration\nmetadata: {name: hook}\nwebhooks: [{name: a.example.com, objectSelector: {matchLabels: {app: web}}, rules: " + rules + "}]\n", refused: "ConfigMap"},
 		"a webhook that only validates":               {text: head + "ValidatingWebhookConfiguration\nmetadata: {name: hook}\nwebhooks: [{name: a.example.com, rules: " + rules + "}]\n"},
 		"a policy":                                    {text: policy("resourceRules: "+rules, "policyName: policy"), want: []string{"MutatingAdmissionPolicy policy"}},
 		"a policy without a binding":                  {text: policy("resourceRules: "+rules, "policyName: other")},
